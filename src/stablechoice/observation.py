@@ -1,0 +1,77 @@
+"""What a strategy's answers to one question say: the row that measures are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Reason = Literal[
+    "empty",
+    "refusal",
+    "ambiguous",
+    "out_of_range",
+    "no_answer",
+    "truncated",
+    "request_failed",
+    "below_threshold",
+    "no_valid_score",
+    "no_vote",
+]
+"""Why an answer is unscored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one response says under one rotation.
+
+    Attributes:
+        rotation: the order in which options were shown.
+        choice: canonical index of the chosen option; None when unscored.
+        reason: why it is unscored; None when scored.
+        how: the rule that read it: `lone_letter`, `selection`, `weak_letter`, `option_text`, `exact`, `containment`,
+            `cosine`, ...; empty when unscored.
+        similarity: best cosine where the cascade reached it, else None.
+        tied: canonical options among which the tie-break chose, sorted; empty when nothing tied.
+    """
+
+    rotation: int
+    choice: int | None
+    reason: Reason | None = None
+    how: str = ""
+    similarity: float | None = None
+    tied: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One question under one strategy.
+
+    Attributes:
+        gold, option_count, subject, relational: facts of the question, so that analysis needs no question text.
+        choice: canonical index of the strategy's answer; None when unscored, then `reason` says why.
+        how: the rule that gave the answer (`vote`, `score`, or that of the reading).
+        readings: one for each rotation asked, by rotation; for Cyclic they are the votes.
+        scores: IHS's score for each canonical option (None: invalid), else empty.
+        tied: canonical options among which the tie-break chose the answer; empty when nothing tied.
+        requests: requests that the strategy needs when run alone.
+        order_requests: further requests made only to measure order sensitivity.
+        marginal_requests: requests of both kinds that no shared cell had already made.
+        prompt_tokens, completion_tokens: over `requests`; None where the engine did not report.
+    """
+
+    question_id: str
+    subject: str
+    gold: int
+    option_count: int
+    relational: bool
+    choice: int | None
+    reason: Reason | None
+    how: str
+    readings: tuple[Reading, ...]
+    scores: tuple[float | None, ...] = ()
+    tied: tuple[int, ...] = ()
+    requests: int = 0
+    order_requests: int = 0
+    marginal_requests: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
