@@ -40,11 +40,13 @@ class Question:
     def __post_init__(self) -> None:
         where = f"question {self.question_id} ({self.subject})"
         if len(self.options) < 2:
-            raise DataError(f"{where} has {len(self.options)} option(s); a question needs at least two: mend its source row")
+            raise DataError(f"{where} has {len(self.options)} option(s), and needs at least two: mend its source row")
         if len(self.options) > len(LABELS):
-            raise DataError(f"{where} has {len(self.options)} options; labels end at Z (26): leave it out of the manifest")
+            raise DataError(f"{where} has {len(self.options)} options; labels end at Z (26): take it off the manifest")
         if not 0 <= self.gold < len(self.options):
-            raise DataError(f"{where} has gold {self.gold}, outside its {len(self.options)} options (0-based): mend its source row")
+            raise DataError(
+                f"{where} has gold {self.gold}, outside its {len(self.options)} options (0-based): mend its source row"
+            )
         if not self.question.strip():
             raise DataError(f"{where} has no text: mend its source row")
 

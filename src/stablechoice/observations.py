@@ -1,0 +1,77 @@
+"""One cell's observations on disk: a JSONL file, one question a line, keys are the field names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, get_args
+
+import orjson
+
+from stablechoice.durable import write_whole
+from stablechoice.errors import DataError
+from stablechoice.observation import Observation, Reading, Reason
+
+_FIELDS = {field.name for field in fields(Observation)}
+_READING_FIELDS = {field.name for field in fields(Reading)}
+_REASONS = set(get_args(Reason))
+
+
+def write_observations(path: Path, observations: Iterable[Observation]) -> None:
+    """Write a cell's observations, whole or not at all; sorted keys, shortest floats that read back equal.
+
+    Raises:
+        DataError: the disk refuses.
+    """
+    option = orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    write_whole(path, b"".join(orjson.dumps(asdict(row), option=option) for row in observations))
+
+
+def read_observations(path: Path) -> list[Observation]:
+    """Read a cell's observations in file order.
+
+    Raises:
+        DataError: the file is missing, empty or cut off, or a line breaks the format; the message names file and line.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(
+            f"{path}: cannot be read ({error.strerror}); `stablechoice score` (or `dvc repro`) writes it"
+        ) from error
+    lines = data.split(b"\n")
+    if lines.pop():
+        raise DataError(f"{path}:{len(lines) + 1}: cut off in the middle of a line; score the cell again")
+    if not lines:
+        raise DataError(f"{path}: holds no question; score the cell again")
+    return [_parse(f"{path}:{number}", line) for number, line in enumerate(lines, 1)]
+
+
+def _parse(where: str, line: bytes) -> Observation:
+    try:
+        row: dict[str, Any] = orjson.loads(line)
+        if row.keys() != _FIELDS:
+            odd = sorted(row.keys() ^ _FIELDS)
+            raise DataError(f"{where}: keys differ from an observation's ({', '.join(odd)}); score the cell again")
+        readings = tuple(_reading(where, reading) for reading in row.pop("readings"))
+        _check(where, row["choice"], row["reason"])
+        scores, tied = tuple(row.pop("scores")), tuple(row.pop("tied"))
+        return Observation(readings=readings, scores=scores, tied=tied, **row)
+    except (orjson.JSONDecodeError, AttributeError, TypeError, KeyError) as error:
+        raise DataError(f"{where}: is no observation ({error}); score the cell again") from error
+
+
+def _reading(where: str, row: dict[str, Any]) -> Reading:
+    if row.keys() != _READING_FIELDS:
+        raise DataError(f"{where}: a reading has keys {', '.join(sorted(row))}; score the cell again")
+    _check(where, row["choice"], row["reason"])
+    return Reading(**{**row, "tied": tuple(row["tied"])})
+
+
+def _check(where: str, choice: object, reason: object) -> None:
+    """An answer is scored, or unscored for a known reason: never both, never neither."""
+    if (choice is None) == (reason is None) or (reason is not None and reason not in _REASONS):
+        raise DataError(
+            f"{where}: choice {choice!r} with reason {reason!r}; exactly one of the two stands; score the cell again"
+        )

@@ -1,0 +1,75 @@
+"""IHS: every option alone is a hypothesis, and the model says how sure it is of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stablechoice.prompts import Prompts, display
+from stablechoice.questions.question import Question
+from stablechoice.reading.score import read_score
+from stablechoice.reading.tiebreak import break_tie
+from stablechoice.request import Address, Request
+from stablechoice.strategies.recorded import required_answer
+from stablechoice.strategies.settings import TIE_METHODS, check_choice
+from stablechoice.strategies.strategy import Answers, Asking, Order, Outcome, Reader
+
+
+@dataclass(frozen=True, slots=True)
+class IndependentHypothesis:
+    """Independent hypothesis scoring (PROTOCOL 3): n requests for n options, each about one option; argmax of scores.
+
+    Attributes:
+        title: the paper's name.
+        prompt: template of one hypothesis.
+        tie_method: method word of the canonical tie-break.
+        shares: None; IHS asks everything itself.
+
+    Raises:
+        ConfigError: an unknown `tie_method`.
+    """
+
+    title: str
+    prompt: str
+    tie_method: str
+    shares: str | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.title, "tie_method", self.tie_method, TIE_METHODS)
+
+    @property
+    def order(self) -> Order:
+        """No option stands beside another, so there is no order to measure (PROTOCOL 5)."""
+        return "undefined"
+
+    def ask(self, question: Question, prompts: Prompts, *, order: bool = True) -> Asking:  # noqa: ARG002
+        """One hypothesis an option, in canonical order. All are needed to answer, so `order` changes nothing."""
+        yield [self._hypothesis(question, prompts, option) for option in range(len(question.options))]
+
+    def _hypothesis(self, question: Question, prompts: Prompts, option: int) -> Request:
+        # An option is shown here as it is in a list: white space collapsed (PROTOCOL 2).
+        prompt = prompts.render(self.prompt, question, option_text=display(question.options[option]))
+        return Request(question.question_id, Address(self.prompt, option=option), prompt)
+
+    def read(self, question: Question, answers: Answers, reader: Reader) -> Outcome:
+        """The option with the highest valid score; invalid scores are left out of the argmax [P2].
+
+        There are no readings: nothing was shown in an order. `scores` holds what each option got.
+
+        Raises:
+            PlanError: a hypothesis was not recorded.
+        """
+        options = range(len(question.options))
+        responses = [required_answer(question, answers, self.prompt, option=option) for option in options]
+        scores = tuple(read_score(response)[0] for response in responses)
+        best = max((score for score in scores if score is not None), default=None)
+        if best is None:
+            return Outcome(None, "no_valid_score", "", scores=scores)
+        tied = tuple(option for option, score in enumerate(scores) if score == best)
+        if len(tied) == 1:
+            return Outcome(tied[0], None, "score", scores=scores)
+        choice = break_tie(reader.seed, reader.benchmark, question.question_id, self.tie_method, tied)
+        return Outcome(choice, None, "score", scores=scores, tied=tied)
+
+    def texts(self, question: Question, answers: Answers) -> list[str]:  # noqa: ARG002
+        """None: scores are read without similarity."""
+        return []

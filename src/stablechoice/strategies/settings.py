@@ -1,0 +1,38 @@
+"""Checks of the values that a strategy's YAML file gives."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from stablechoice.errors import ConfigError
+
+TIE_METHODS = (
+    "cyclic_permutation",
+    "reasoning_cyclic",
+    "independent_hypothesis",
+    "semantic_matching_v1",
+    "text_extraction",
+)
+"""Method words of the canonical tie-break (PROTOCOL 4). The word is hashed, so a misspelt one would change answers."""
+
+
+def check_choice(title: str, key: str, value: str, allowed: Collection[str]) -> None:
+    """Refuse a value that is none of the allowed ones.
+
+    Raises:
+        ConfigError: names the strategy, the key and what is allowed.
+    """
+    if value not in allowed:
+        raise ConfigError(f"strategy {title!r} (conf/strategy): {key} is {value!r}; allowed: {', '.join(allowed)}")
+
+
+def check_threshold(title: str, threshold: float) -> None:
+    """Refuse a threshold that no cosine can have.
+
+    Raises:
+        ConfigError: not a number in [-1, 1].
+    """
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not -1 <= threshold <= 1:
+        raise ConfigError(
+            f"strategy {title!r} (conf/strategy): threshold is {threshold!r}; a cosine is a number from -1 to 1"
+        )

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stablechoice.errors import ConfigError, DataError
+from stablechoice.questions.loading import encode
+from stablechoice.questions.manifest import read_manifest, select
+from stablechoice.questions.relational import is_relational
+from stablechoice.questions.sampling import repeat_subset, sample
+from stablechoice.questions.source import FOLDER_VARIABLE, Source, load
+
+ROOT = Path(__file__).resolve().parents[2]
+KEYS = sorted(path.stem for path in (ROOT / "conf" / "benchmark").glob("*.yaml"))
+SHIPPED = ("nonsense_qa", "pocket_qa")
+LINE = json.dumps({"subject": "s", "question": "Which?", "options": ["a", "b"], "answer_index": 0}) + "\n"
+# sha256sum of the prepared file of LINE, which is this line and a newline:
+# {"gold":0,"options":["a","b"],"question":"Which?","question_id":"dadcfe6b1bdb1e31","subject":"s"}
+SHA256 = "dce736bad64dd6678bb7cddfbc48e3f4258d836f28f70c30d6957fe20c00d4a4"
+
+
+def configured(key: str) -> Source:
+    return Source.read(ROOT / "conf" / "benchmark" / f"{key}.yaml")
+
+
+def mapping(**changes: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "title": "Tiny",
+        "benchmark": "tiny",
+        "file": "tiny.jsonl",
+        "prepared": {"count": 1, "sha256": SHA256},
+        "sample": {"rule": "all"},
+        "manifest": "data/manifests/tiny.csv",
+        "columns": ["question_id"],
+        "commit_texts": True,
+    }
+    return {key: value for key, value in (plain | changes).items() if value != "absent"}
+
+
+@pytest.fixture(autouse=True)
+def no_folder_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+
+
+def put(folder: Path, content: str = LINE) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tiny.jsonl").write_text(content, encoding="utf-8", newline="\n")
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_configuration_is_read_short_and_has_a_comment_above_each_key(key: str) -> None:
+    path = ROOT / "conf" / "benchmark" / f"{key}.yaml"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert configured(key).title
+    assert len(lines) <= 20
+    for above, line in zip(["", *lines], lines, strict=False):
+        assert line.startswith("#") or above.startswith("#"), line
+
+
+def test_the_six_benchmarks_have_names_and_lists_of_their_own() -> None:
+    assert KEYS == ["arc_challenge", "arc_challenge_v1", "mmlu", "mmlu_v1", "nonsense_qa", "pocket_qa"]
+    sources = [configured(key) for key in KEYS]
+    assert len({source.title for source in sources}) == len({source.manifest for source in sources}) == 6
+    assert {source.benchmark for source in sources} == {"arc_challenge", "mmlu", "nonsense_qa", "pocket_qa"}
+    assert [source.commit_texts for source in sources] == [False, False, False, False, True, True]
+
+
+@pytest.mark.parametrize("key", SHIPPED)
+def test_shipped_benchmarks_load_and_their_list_is_what_the_rule_draws(key: str) -> None:
+    source = configured(key)
+    drawn = sample(load(source, ROOT), source.sample, source.benchmark)
+    assert read_manifest(ROOT / source.manifest) == [question.question_id for question in drawn]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("key", sorted(set(KEYS) - set(SHIPPED)))
+def test_papers_benchmarks_load_from_a_named_folder_and_their_lists_are_what_the_rules_draw(
+    key: str, shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(shared / "benchmarks"))
+    source = configured(key)
+    drawn = sample(load(source, ROOT), source.sample, source.benchmark)
+    assert read_manifest(ROOT / source.manifest) == [question.question_id for question in drawn]
+    if source.repeats is not None:
+        again = repeat_subset(drawn, benchmark=source.benchmark, count=source.repeat_count)
+        assert read_manifest(ROOT / source.repeats) == [question.question_id for question in again]
+
+
+def test_the_pocket_studys_questions_keep_their_mix() -> None:
+    source = configured("pocket_qa")
+    asked = select(load(source, ROOT), read_manifest(ROOT / source.manifest), source.manifest)
+    counts = Counter((len(question.options), question.gold) for question in asked)
+    # 48 = 4 x 12, 6 = 3 x 2, 6 = 5 x 1 and one more at the first position.
+    assert [counts[4, gold] for gold in range(4)] == [12] * 4
+    assert [counts[3, gold] for gold in range(3)] == [2] * 3
+    assert [counts[5, gold] for gold in range(5)] == [2, 1, 1, 1, 1]
+    assert sum(map(is_relational, asked)) >= 4
+    nonsense = configured("nonsense_qa")
+    drawn = select(load(nonsense, ROOT), read_manifest(ROOT / nonsense.manifest), nonsense.manifest)
+    assert Counter(question.gold for question in drawn) == {0: 13, 1: 13, 2: 12, 3: 12}
+
+
+def test_a_local_file_is_found_in_data_sources_and_the_named_folder_goes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source.from_mapping(mapping(), "tiny.yaml")
+    put(tmp_path / "data" / "sources")
+    assert load(source, tmp_path)[0].question == "Which?"
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "empty"))
+    assert load(source, tmp_path)[0].question == "Which?"
+    put(tmp_path / "named", LINE.replace("Which?", "Changed?"))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "named"))
+    with pytest.raises(DataError, match=r"Tiny: prepared\.sha256 of the source is [0-9a-f]{64}, but"):
+        load(source, tmp_path)
+
+
+def test_a_source_that_is_nowhere_names_where_it_was_sought_and_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"tiny\.jsonl is in none of .*put tiny\.jsonl into .*STABLECHOICE_SOURCES"):
+        load(Source.from_mapping(mapping(), "tiny.yaml"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (LINE + LINE, r"prepared\.count of the source is 2, but its configuration pins 1"),
+        (LINE.replace('"answer_index": 0', '"answer_index": 1'), r"prepared\.sha256"),
+    ],
+)
+def test_questions_other_than_the_pinned_ones_are_refused(tmp_path: Path, content: str, complaint: str) -> None:
+    put(tmp_path / "data" / "sources", content)
+    with pytest.raises(DataError, match=complaint):
+        load(Source.from_mapping(mapping(), "tiny.yaml"), tmp_path)
+
+
+def test_repeated_ids_must_be_as_many_as_pinned(tmp_path: Path) -> None:
+    put(tmp_path / "data" / "sources", LINE + LINE)
+    prepared = {"count": 2, "sha256": SHA256}
+    with pytest.raises(DataError, match=r"prepared\.repeated of the source is 1, but its configuration pins 0"):
+        load(Source.from_mapping(mapping(prepared=prepared), "tiny.yaml"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"titel": "x"}, "tiny.yaml: unknown key 'titel'; did you mean 'title'\\? allowed are title, benchmark"),
+        ({"title": "absent"}, "tiny.yaml: the key 'title' is missing"),
+        ({"title": "???"}, "tiny.yaml: 'title' must be text, found '\\?\\?\\?'"),
+        ({"prepared": "???"}, "tiny.yaml: 'prepared' must be a mapping"),
+        ({"prepared": {"count": 1}}, "tiny.yaml: prepared: the key 'sha256' is missing"),
+        ({"prepared": {"count": True, "sha256": "x"}}, "tiny.yaml: prepared: 'count' must be a whole number"),
+        ({"commit_texts": "yes"}, "'commit_texts' must be true or false"),
+        ({"columns": "question_id"}, "'columns' must be a list"),
+        ({"repeats": 3}, "'repeats' must be text"),
+        ({"hub": {"id": "a/b", "config": "c", "split": "test"}}, "tiny.yaml: hub: the key 'revision' is missing"),
+        ({"hub": {"id": "a/b", "config": "c", "split": "test", "revision": "main"}}, "give the full commit"),
+        ({"generated": {"seed": 1, "count": 1, "options": 4}}, "tiny.yaml: generated: unknown key 'options'"),
+    ],
+)
+def test_a_mistake_in_a_configuration_names_file_key_and_what_is_allowed(
+    changes: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        Source.from_mapping(mapping(**changes), "tiny.yaml")
+
+
+def test_questions_cannot_be_both_read_and_generated() -> None:
+    hub = {"id": "a/b", "config": "c", "split": "test", "revision": "0" * 40}
+    generated = {"seed": 1, "count": 1, "option_count": 4}
+    with pytest.raises(ConfigError, match="has hub and generated"):
+        Source.from_mapping(mapping(hub=hub, generated=generated), "tiny.yaml")
+
+
+def test_a_file_that_is_no_yaml_or_absent_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text("title: [", encoding="utf-8")
+    for name in ("b.yaml", "absent.yaml"):
+        with pytest.raises(ConfigError, match=rf"{name}: cannot be read as YAML"):
+            Source.read(tmp_path / name)
+    (tmp_path / "b.yaml").write_text("", encoding="utf-8")
+    with pytest.raises(ConfigError, match="a mapping with the keys"):
+        Source.read(tmp_path / "b.yaml")
+
+
+def test_a_hub_benchmark_without_a_local_file_is_read_from_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed (extra cpu)")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "hub" / "all").mkdir(parents=True)
+    row = {"question": "Which?", "subject": "s", "choices": ["a", "b"], "answer": 0}
+    datasets.Dataset.from_list([row]).to_parquet(str(tmp_path / "hub" / "all" / "test-0.parquet"))
+    hub = {"id": str(tmp_path / "hub"), "config": "all", "split": "test", "revision": "0" * 40}
+    # The pinned sha256 is that of the local file's questions: both ways give the same bytes.
+    [question] = load(Source.from_mapping(mapping(hub=hub), "tiny.yaml"), tmp_path)
+    put(tmp_path / "data" / "sources")
+    assert encode([question]) == encode(load(Source.from_mapping(mapping(), "tiny.yaml"), tmp_path))

@@ -1,0 +1,95 @@
+"""Observations come back from disk as they were, and a broken file is named with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stablechoice.errors import DataError
+from stablechoice.observation import Observation, Reading
+from stablechoice.observations import read_observations, write_observations
+
+reasons = st.sampled_from(["empty", "refusal", "ambiguous", "truncated", "no_answer", "request_failed"])
+choices = st.one_of(
+    st.tuples(st.integers(0, 9), st.none()),
+    st.tuples(st.none(), reasons),
+)
+
+
+@st.composite
+def readings(draw: st.DrawFn) -> Reading:
+    choice, reason = draw(choices)
+    cosine = draw(st.none() | st.floats(-1, 1))
+    return Reading(
+        draw(st.integers(0, 9)), choice, reason, draw(st.text(max_size=8)), cosine, draw(st.just(()) | st.just((0, 2)))
+    )
+
+
+@st.composite
+def observations(draw: st.DrawFn) -> Observation:
+    choice, reason = draw(choices)
+    counts = [draw(st.integers(0, 50)) for _ in range(3)]
+    tokens = [draw(st.none() | st.integers(0, 10**6)) for _ in range(2)]
+    return Observation(
+        draw(st.text("0123456789abcdef", min_size=16, max_size=16)),
+        draw(st.text(max_size=12).filter(lambda t: t.isprintable())),
+        draw(st.integers(0, 9)), draw(st.integers(2, 10)), draw(st.booleans()),
+        choice, reason, draw(st.text(max_size=8).filter(lambda t: t.isprintable())),
+        tuple(draw(st.lists(readings(), max_size=5))),
+        tuple(draw(st.lists(st.none() | st.floats(0, 100), max_size=5))),
+        (), *counts, *tokens,
+    )  # fmt: skip
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.lists(observations(), min_size=1, max_size=6))
+def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, rows: list[Observation]) -> None:
+    path = tmp_path_factory.mktemp("o") / "cell.jsonl"
+    write_observations(path, rows)
+    assert read_observations(path) == rows
+
+
+def row(**changes: object) -> Observation:
+    facts = dict(
+        question_id="0" * 16,
+        subject="s",
+        gold=0,
+        option_count=4,
+        relational=False,
+        choice=0,
+        reason=None,
+        how="lone_letter",
+        readings=(),
+    )
+    return Observation(**{**facts, **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda text: "", "holds no question"),
+        (lambda text: text[:-5], ":1: cut off in the middle"),
+        (lambda text: text.replace('"gold"', '"golt"'), ":1: keys differ"),
+        (lambda text: text.replace('"choice":0', '"choice":null'), ":1: choice None with reason None"),
+        (lambda text: text.replace('"reason":null', '"reason":"empty"'), "exactly one of the two"),
+        (lambda text: text.replace('"choice":0,', '"choice":null,').replace('"reason":null', '"reason":"bored"'), "bored"),
+        (lambda text: "[1]\n", ":1: is no observation"),
+        (lambda text: "not json\n", ":1: is no observation"),
+    ],
+)  # fmt: skip
+def test_a_broken_file_is_named_with_its_line(tmp_path: Path, spoil, words: str) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "cell.jsonl"
+    write_observations(path, [row()])
+    path.write_text(spoil(path.read_text(encoding="utf-8")), encoding="utf-8")
+    with pytest.raises(DataError) as error:
+        read_observations(path)
+    assert words in str(error.value)
+    assert str(path) in str(error.value)
+
+
+def test_a_missing_file_says_what_writes_it(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="stablechoice score"):
+        read_observations(tmp_path / "none.jsonl")
