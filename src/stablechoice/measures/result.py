@@ -25,7 +25,7 @@ Measure = Literal[
 ]
 """`accuracy`, `conditional_accuracy`, `flip`, `flip_all_questions`, `unscored` are percent; `rstd*` percentage points.
 
-`flip_all_questions` is [P1]'s denominator; `rstd_canonical_order` is RStd of the one canonical ordering (IHS, [P1], [Z]).
+`flip_all_questions` is [P1]'s denominator; `rstd_canonical_order` is RStd of the one canonical order (IHS, [P1], [Z]).
 """
 
 Method = Literal["clopper-pearson", "bootstrap", "by construction", "none"]
@@ -39,7 +39,7 @@ class Estimate:
     """One measure of one cell.
 
     Attributes:
-        value, low, high: percent or points, see `Measure`; None where it cannot be computed, then `why` says why.
+        value, low, high: percent or points, see `Measure`; None where they cannot be computed.
         numerator, denominator: counts behind a percentage (e.g. correct / all); None where there is no single ratio.
         questions: questions of the cell; 0 where the cell was not run.
         method: of the interval.
@@ -67,8 +67,7 @@ class Difference:
 
     Attributes:
         value, low, high: percentage points; paired bootstrap percentile interval.
-        questions: questions that enter.
-        why, undefined_resamples: as in `Estimate`.
+        questions: questions that enter. why, undefined_resamples: as in `Estimate`.
     """
 
     cell: CellName
@@ -90,9 +89,8 @@ class PairedTest:
         broken: baseline right and strategy wrong; fixed: the reverse.
         p: two-sided; p_holm: adjusted over `family`.
         family: the strategies of one model × benchmark that were tested together, sorted.
-        scope: which questions are compared.
+        scope: which questions are compared; questions: how many they are.
         method: `exact` ([P2]), or `asymptotic` with continuity correction ([P1]).
-        questions: questions that were compared.
     """
 
     cell: CellName
@@ -139,17 +137,19 @@ class Quartiles:
     questions: int
 
 
+Golds = Literal["all", "without relational golds", "without relational questions"]
+
+
 @dataclass(frozen=True, slots=True)
 class PositionAccuracy:
     """Accuracy by canonical gold position.
 
     Attributes:
-        golds: which questions: all, or those that the named group of relational ones was taken from.
-        position: 0-based canonical slot of the gold (A is 0).
+        golds: which questions. position: 0-based canonical slot of the gold (A is 0).
         correct, questions: counts; accuracy is their ratio, unscored counted as wrong.
     """
 
-    golds: Literal["all", "without relational golds", "without relational questions"]
+    golds: Golds
     position: int
     correct: int
     questions: int
@@ -159,8 +159,7 @@ class PositionAccuracy:
 class Ties:
     """What IHS's scores say beyond the argmax, as counts ([P2] Table 9; PROTOCOL 5 `ties`).
 
-    `share` turns a count into a percentage of all questions ([P2]) or of scored ones ([P1]). Every question is in
-    exactly one of: correct, lost_ties, outranked, gold_without_score, unscored (`questions - scored`).
+    Every question is in exactly one of: correct, lost_ties, outranked, gold_without_score, `questions - scored`.
 
     Attributes:
         scored: questions with at least one valid score.
@@ -204,7 +203,7 @@ class Ties:
 
     @property
     def fewest_correct(self) -> int:
-        """Correct answers if every tie that gold is in were lost: the minimum over all tie resolutions."""
+        """Correct if every tie that gold is in were lost: the minimum over all tie resolutions."""
         return self.gold_unique_top
 
     @property
@@ -218,7 +217,6 @@ class Repeats:
     """Repetitions of one cell in one order ([P2] Table 18), and how much they differ by themselves.
 
     Attributes:
-        questions: questions of the repeat subset.
         identical: questions with the same parsed choice in every repetition (all unscored counts as the same).
         scored, correct: by repetition; 0 is the main run.
         noise_floor, low, high: percent; flip rate among repetitions, defined as the flip rate among rotations is (over
@@ -266,10 +264,9 @@ class Cost:
     """What a cell asks for (PROTOCOL 3 and 5); sums over its questions.
 
     Attributes:
-        requests: standalone: what the strategy costs alone. order_requests: made only to measure order sensitivity.
+        requests: what the strategy costs alone. order_requests: made only to measure order sensitivity.
         marginal_requests: of both kinds, what no shared cell had already made.
-        prompt_tokens, completion_tokens: of `requests`, over the questions that report them; None where none does.
-        prompt_token_questions, completion_token_questions: questions that report them.
+        prompt_tokens, completion_tokens: of `requests`, over the `…_token_questions` that report; None if none does.
     """
 
     cell: CellName
@@ -287,9 +284,8 @@ class Cost:
 class Analysis:
     """Everything that tables are made from; all rows sorted by model, benchmark, strategy.
 
-    Attributes:
-        tests: exact, unscored as wrong ([P2]). scored_tests: asymptotic, scored under both ([P1]).
-        ties: cells that have scores. fallbacks: cells that [P1] re-scores.
+    `tests` are exact, unscored as wrong ([P2]); `scored_tests` asymptotic, scored under both ([P1]). `ties` are of
+    strategies that ask for scores, `fallbacks` of those that [P1] re-scores.
     """
 
     estimates: tuple[Estimate, ...]

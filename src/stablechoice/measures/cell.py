@@ -1,0 +1,255 @@
+"""One cell's observations as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stablechoice.errors import AnalysisError
+from stablechoice.measures.result import CellName
+from stablechoice.observation import Observation, Reason
+from stablechoice.strategies.strategy import Order
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+UNSCORED = -1
+NOT_ASKED = -2
+UNREPORTED = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """All observations of one model, benchmark and strategy, one row a question, rows sorted by question_id.
+
+    Arrays are read-only. `q` is the number of questions, `r` the largest option count.
+
+    Attributes:
+        title: the strategy's name in tables. order: where flip and RStd come from, see `strategy.Order`.
+        gold, option_count, relational: [q] facts of the questions.
+        choice: [q] canonical option, `UNSCORED` where none could be read; reasons: why.
+        readings: [q, r] canonical option read under each rotation, `UNSCORED` where the answer could not be read,
+            `NOT_ASKED` where the rotation was not asked or the question has not that many options.
+        scores: [q, r] IHS's score of each canonical option, NaN where invalid or absent.
+        has_scores: the strategy asks for scores, whether or not any is valid.
+        requests, order_requests, marginal_requests: [q] counts.
+        prompt_tokens, completion_tokens: [q] counts, `UNREPORTED` where the engine did not say.
+    """
+
+    name: CellName
+    title: str
+    order: Order
+    question_ids: tuple[str, ...]
+    reasons: tuple[Reason | None, ...]
+    gold: IntArray
+    option_count: IntArray
+    relational: BoolArray
+    choice: IntArray
+    readings: IntArray
+    scores: FloatArray
+    has_scores: bool
+    requests: IntArray
+    order_requests: IntArray
+    marginal_requests: IntArray
+    prompt_tokens: IntArray
+    completion_tokens: IntArray
+
+    @classmethod
+    def of(cls, name: CellName, observations: Iterable[Observation], *, order: Order, title: str) -> Cell:
+        """Arrays of a cell's observations, whatever order they come in.
+
+        Raises:
+            AnalysisError: no observation, a question twice, or a gold, choice, reading or score out of range.
+        """
+        rows = sorted(observations, key=lambda row: row.question_id)
+        if not rows:
+            raise AnalysisError(
+                f"cell {spoken(name)} has no observations: score it first, or leave it out of the study"
+            )
+        for before, row in pairwise(rows):
+            if before.question_id == row.question_id:
+                raise AnalysisError(
+                    f"cell {spoken(name)} holds question {row.question_id} twice: "
+                    "delete its observations and score it again"
+                )
+        for row in rows:
+            _check(name, row)
+        width = max(row.option_count for row in rows)
+        return cls(
+            name=CellName(*name),
+            title=title,
+            order=order,
+            question_ids=tuple(row.question_id for row in rows),
+            reasons=tuple(row.reason for row in rows),
+            gold=_ints([row.gold for row in rows]),
+            option_count=_ints([row.option_count for row in rows]),
+            relational=_frozen(np.array([row.relational for row in rows], dtype=np.bool_)),
+            choice=_ints([UNSCORED if row.choice is None else row.choice for row in rows]),
+            readings=_readings(rows, width),
+            scores=_scores(rows, width),
+            has_scores=any(row.scores for row in rows),
+            requests=_ints([row.requests for row in rows]),
+            order_requests=_ints([row.order_requests for row in rows]),
+            marginal_requests=_ints([row.marginal_requests for row in rows]),
+            prompt_tokens=_tokens([row.prompt_tokens for row in rows]),
+            completion_tokens=_tokens([row.completion_tokens for row in rows]),
+        )
+
+    @property
+    def questions(self) -> int:
+        """How many questions the cell has."""
+        return len(self.question_ids)
+
+    @property
+    def scored(self) -> BoolArray:
+        """[q] whether the strategy's answer could be read."""
+        return self.choice >= 0
+
+    @property
+    def correct(self) -> BoolArray:
+        """[q] whether the strategy's answer is the gold option; unscored is incorrect."""
+        right: BoolArray = self.choice == self.gold
+        return right
+
+    @property
+    def orders(self) -> IntArray:
+        """[q, r] readings from which flip and RStd are taken.
+
+        Where the strategy reads one text whatever the order (`order` is `zero`), each rotation reads what the one
+        answer reads: so its zeros, and the questions for which they are defined, follow from the common definition.
+        """
+        if self.order != "zero":
+            return self.readings
+        slots = np.arange(self.readings.shape[1])
+        return np.where(slots < self.option_count[:, None], self.choice[:, None], NOT_ASKED)
+
+    def subset(self, question_ids: Collection[str]) -> Cell:
+        """The same cell over some of its questions.
+
+        Raises:
+            AnalysisError: a wanted question is not in the cell, or none is wanted.
+        """
+        unknown = sorted(set(question_ids) - set(self.question_ids))
+        if unknown or not question_ids:
+            missing = f"has no observation of question {unknown[0]}" if unknown else "was asked for no question at all"
+            raise AnalysisError(
+                f"cell {spoken(self.name)} {missing}: score it with the manifest that the subset is from"
+            )
+        kept = [row for row, question in enumerate(self.question_ids) if question in set(question_ids)]
+        arrays: dict[str, Any] = {key: _frozen(getattr(self, key)[kept]) for key in _ARRAYS}
+        return replace(
+            self,
+            question_ids=tuple(self.question_ids[row] for row in kept),
+            reasons=tuple(self.reasons[row] for row in kept),
+            **arrays,
+        )
+
+
+_ARRAYS = (
+    "gold",
+    "option_count",
+    "relational",
+    "choice",
+    "readings",
+    "scores",
+    "requests",
+    "order_requests",
+    "marginal_requests",
+    "prompt_tokens",
+    "completion_tokens",
+)
+
+
+def spoken(name: CellName) -> str:
+    """A cell's name as messages print it: model / benchmark / strategy."""
+    return " / ".join(name)
+
+
+def require_same_questions(cells: Sequence[Cell]) -> None:
+    """Cells that are compared question by question must be over the same questions.
+
+    Raises:
+        AnalysisError: names the cell and the first question, by id, that is missing, extra or has other facts.
+    """
+    for cell in cells[1:]:
+        first = cells[0]
+        odd = sorted(set(first.question_ids) ^ set(cell.question_ids))
+        if odd:
+            holder, other = (first, cell) if odd[0] in first.question_ids else (cell, first)
+            raise AnalysisError(
+                f"cell {spoken(holder.name)} has question {odd[0]} and cell {spoken(other.name)} has not "
+                f"({len(odd)} such questions): score both with the same manifest"
+            )
+        facts = (
+            (first.gold != cell.gold)
+            | (first.option_count != cell.option_count)
+            | (first.relational != cell.relational)
+        )
+        if facts.any():
+            question = cell.question_ids[int(np.flatnonzero(facts)[0])]
+            raise AnalysisError(
+                f"cells {spoken(first.name)} and {spoken(cell.name)} disagree on gold, option count or relational "
+                f"options of question {question}: score both from the same benchmark file"
+            )
+
+
+def _check(name: CellName, row: Observation) -> None:
+    """Refuse an observation whose numbers point outside its options."""
+    where = f"cell {spoken(name)}, question {row.question_id}"
+    again = "score the cell again"
+    options = range(row.option_count)
+    if row.gold not in options:
+        raise AnalysisError(f"{where}: gold {row.gold} is outside its {row.option_count} options: {again}")
+    if row.choice is not None and row.choice not in options:
+        raise AnalysisError(f"{where}: choice {row.choice} is outside its {row.option_count} options: {again}")
+    rotations = [reading.rotation for reading in row.readings]
+    if len(set(rotations)) != len(rotations) or not set(rotations) <= set(options):
+        raise AnalysisError(
+            f"{where}: rotations {rotations} are not distinct ones of {row.option_count} options: {again}"
+        )
+    for reading in row.readings:
+        if reading.choice is not None and reading.choice not in options:
+            raise AnalysisError(
+                f"{where}: rotation {reading.rotation} reads option {reading.choice} of {row.option_count}: {again}"
+            )
+    if row.scores and len(row.scores) != row.option_count:
+        raise AnalysisError(f"{where}: {len(row.scores)} scores for {row.option_count} options: {again}")
+    for score in row.scores:
+        # NaN is how an invalid score looks after a detour through a data frame; it compares false with everything.
+        if score is not None and (score < 0 or score > 100):
+            raise AnalysisError(f"{where}: score {score} is outside 0 to 100: {again}")
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.setflags(write=False)
+    return array
+
+
+def _ints(values: Sequence[int]) -> IntArray:
+    return _frozen(np.array(values, dtype=np.int64))
+
+
+def _tokens(values: Sequence[int | None]) -> IntArray:
+    return _ints([UNREPORTED if value is None else value for value in values])
+
+
+def _readings(rows: Sequence[Observation], width: int) -> IntArray:
+    matrix = np.full((len(rows), width), NOT_ASKED, dtype=np.int64)
+    for index, row in enumerate(rows):
+        for reading in row.readings:
+            matrix[index, reading.rotation] = UNSCORED if reading.choice is None else reading.choice
+    return _frozen(matrix)
+
+
+def _scores(rows: Sequence[Observation], width: int) -> FloatArray:
+    matrix = np.full((len(rows), width), np.nan)
+    for index, row in enumerate(rows):
+        for option, score in enumerate(row.scores):
+            matrix[index, option] = np.nan if score is None else score
+    return _frozen(matrix)
