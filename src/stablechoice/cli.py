@@ -1,0 +1,79 @@
+"""The command line: `stablechoice COMMAND [key=value ...]`, each command a stage or a study-wide step."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from stablechoice import __version__
+from stablechoice.errors import StablechoiceError
+
+COMMANDS = {
+    "prepare": ("stablechoice.stages.prepare", "questions of a benchmark, pinned and checked: benchmark=NAME"),
+    "sample": ("stablechoice.stages.sample", "the ids that a study asks, by the papers' rules: benchmark=NAME"),
+    "answer": ("stablechoice.stages.answer", "answer everything that a study still lacks: study=NAME [model=NAME]"),
+    "generate": ("stablechoice.stages.generate", "one cell's raw generations: study= model= benchmark= strategy="),
+    "score": ("stablechoice.stages.score", "one cell's observations, read from its generations: same keys"),
+    "analyse": ("stablechoice.stages.analyse", "tables, figures and metrics of a study: study=NAME"),
+    "report": ("stablechoice.stages.report", "the HTML report of a study: study=NAME"),
+    "reproduce": ("stablechoice.stages.reproduce", "answer, then dvc repro, then print the main table: study=NAME"),
+    "pipeline": ("stablechoice.stages.pipeline", "write dvc.yaml from conf/study (--check: only compare)"),
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="stablechoice",
+        description="How stably language models answer multiple-choice questions.",
+        epilog="commands:\n" + "\n".join(f"  {name:<10} {text}" for name, (_, text) in COMMANDS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"stablechoice {__version__}")
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="choices and values, as Hydra writes them")
+    parser.add_argument("--check", action="store_true", help="pipeline: change nothing, fail where files would change")
+    return parser
+
+
+def _overrides(parser: argparse.ArgumentParser, given: Sequence[str]) -> tuple[str, ...]:
+    for word in given:
+        if "=" not in word:
+            parser.error(f"{word!r} is not of the form key=value (for example study=pocket)")
+    return tuple(given)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Returns:
+        0 done; 1 an error that was explained in one line on stderr; 2 unusable arguments; 130 interrupted.
+    """
+    parser = _parser()
+    parsed = parser.parse_args(arguments)
+    overrides = _overrides(parser, parsed.overrides)
+    # DVC stops a stage with SIGTERM: end like Ctrl-C, so that files and locks are left in order.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    module = importlib.import_module(COMMANDS[parsed.command][0])
+    try:
+        if parsed.command == "pipeline":
+            return int(module.run(overrides, check=parsed.check))
+        return int(module.run(overrides))
+    except StablechoiceError as error:
+        sys.stderr.write(f"stablechoice {parsed.command}: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            f"stablechoice {parsed.command}: interrupted; what was answered is kept, run it again to continue\n"
+        )
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""Analyse: tables, figures and metrics of a study from its observations."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from stablechoice.configuration import Configuration
+from stablechoice.errors import AnalysisError
+from stablechoice.measures.analysis import analyse
+from stablechoice.measures.cell import Cell
+from stablechoice.measures.result import Analysis, CellName
+from stablechoice.observation import Observation
+from stablechoice.observations import read_observations
+from stablechoice.report.catalogue import main_table, tables
+from stablechoice.report.compare import compare
+from stablechoice.report.compare_tables import comparison_tables
+from stablechoice.report.extras import Extras, extras_of
+from stablechoice.report.figures import draw_figures, write_figures
+from stablechoice.report.published import load_published
+from stablechoice.report.study import Entry, Study, whole_grid
+from stablechoice.report.table import Table
+from stablechoice.report.writing import write_metrics, write_tables
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A study read back from disk and analysed."""
+
+    study: Study
+    observations: Mapping[CellName, Sequence[Observation]]
+    cells: Mapping[CellName, Cell]
+    analysis: Analysis
+    extras: Extras
+
+    @property
+    def tables(self) -> list[Table]:
+        return tables(self.analysis, self.study, self.extras)
+
+    @property
+    def main_table(self) -> Table:
+        return main_table(self.analysis, self.study, self.extras)
+
+
+def grid(configuration: Configuration) -> Study:
+    """The study as its tables name it."""
+    study = configuration.study
+    models = tuple(Entry(m.key, m.title, m.simulated) for m in map(configuration.model, study.models))
+    benchmarks = tuple(Entry(key, configuration.benchmark(key).title) for key in study.benchmarks)
+    strategies = tuple(Entry(key, configuration.strategy(key).title) for key in study.strategies)
+    return whole_grid(study.title, models, benchmarks, strategies)
+
+
+def results(configuration: Configuration) -> Results:
+    """Read every cell that has observations and analyse them; cells that have none print `not run`.
+
+    Raises:
+        AnalysisError: no cell has observations, or cells of one benchmark hold different questions.
+        DataError: a file breaks its format.
+    """
+    study, layout = configuration.checked(), configuration.layout()
+    there = [cell for cell in study.cells if layout.observations(cell).is_file()]
+    if not there:
+        raise AnalysisError(
+            f"{layout.folder}/observations: no cell of study {study.key} is scored yet; run `make score`"
+        )
+    observations = {cell: read_observations(layout.observations(cell)) for cell in there}
+    cells = {}
+    for name, rows in observations.items():
+        strategy = configuration.strategy(name.strategy)
+        cells[name] = Cell.of(name, rows, order=strategy.order, title=strategy.title)
+    relational = {row.question_id for rows in observations.values() for row in rows if row.relational}
+    analysis = analyse(
+        cells,
+        resamples=study.resamples,
+        seed=study.seed,
+        grid=study.cells,
+        relational_golds=relational_golds(configuration, relational),
+    )
+    return Results(grid(configuration), observations, cells, analysis, extras_of(cells.values()))
+
+
+def relational_golds(configuration: Configuration, among: set[str]) -> set[str]:
+    """Ids of questions whose gold itself is an option of the kind `All of the above`."""
+    from stablechoice.questions.relational import is_relational_option
+    from stablechoice.stages.cell import study_questions
+
+    questions = [q for b in configuration.study.benchmarks for q in study_questions(configuration, b)]
+    return {q.question_id for q in questions if q.question_id in among and is_relational_option(q.options[q.gold])}
+
+
+def comparisons(configuration: Configuration, found: Results) -> list[Table]:
+    """Published numbers beside ours, for what both have; none where the study holds no published cell."""
+    folder = configuration.root / "data" / "published"
+    return comparison_tables(compare(found.analysis, found.study, load_published(folder), found.extras), found.study)
+
+
+def run(overrides: Sequence[str]) -> int:
+    configuration = Configuration(tuple(overrides))
+    layout = configuration.layout()
+    found = results(configuration)
+    for folder in (layout.tables, layout.figures):
+        # A table of a cell that left the study must not linger.
+        shutil.rmtree(folder, ignore_errors=True)
+    write_tables(layout.tables, [found.main_table, *found.tables, *comparisons(configuration, found)])
+    write_figures(layout.figures, draw_figures(found.study, found.analysis, found.cells))
+    write_metrics(layout.metrics, found.analysis)
+    return 0

@@ -1,0 +1,87 @@
+"""Generate: one cell's raw generations, replayed from the journal; what it lacks is asked for first."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+
+from stablechoice.cell_lock import CellLock, die_with_parent
+from stablechoice.cell_plan import CellPlan, own_generations, plan
+from stablechoice.configuration import Configuration
+from stablechoice.driver import run as drive
+from stablechoice.errors import ConfigError, EngineError
+from stablechoice.generations import write
+from stablechoice.journal import Journal
+from stablechoice.measures.result import CellName
+from stablechoice.progress import Meter
+from stablechoice.runtime.provenance import (
+    configuration_sha256,
+    file_sha256,
+    machine,
+    packages,
+    source_state,
+    write_provenance,
+)
+from stablechoice.stages.cell import cell_plan, derived, shared_generations, study_questions
+
+
+def _complete(configuration: Configuration, journal: Journal, cell: CellPlan) -> int:
+    """Ask for what the journal lacks; returns how many requests that were."""
+    if not drive([cell], journal).incomplete:
+        return 0
+    engine = configuration.model(cell.name.model).engine
+    with Meter(sys.stderr, "/".join(cell.name)) as meter:
+        report = drive([cell], journal, engine, progress=meter)
+    engine.close()
+    for left in report.incomplete:
+        raise EngineError(
+            f"cell {'/'.join(left.name)}: {left.missing} requests are unanswered; run it again to ask for them"
+        )
+    return report.asked
+
+
+def _record_provenance(configuration: Configuration, cell: CellName, seconds: float, asked: int) -> None:
+    layout, resolved = configuration.layout(), configuration.resolved(cell)
+    prompts = configuration.prompts()
+    facts = {
+        "configuration": resolved,
+        "configuration_sha256": configuration_sha256(resolved),
+        "identity": dict(configuration.model(cell.model).engine.identity()),
+        "files": {
+            "questions_sha256": file_sha256(layout.questions(cell.benchmark)),
+            "manifest_sha256": file_sha256(configuration.root / configuration.benchmark(cell.benchmark).manifest),
+            "generations_sha256": file_sha256(layout.generations(cell)),
+        },
+        "prompts_sha256": {name: prompts.sha256(name) for name, _ in prompts.templates},
+        "asked_now": asked,
+        "seconds": round(seconds, 3),
+        "machine": machine(),
+        "packages": packages(),
+        "source": source_state(configuration.root),
+    }
+    write_provenance(layout.provenance(cell), facts)
+
+
+def run(overrides: Sequence[str]) -> int:
+    if "DVC_STAGE" in os.environ:
+        # DVC killed must not leave its stage behind; a person's own background run may outlive the shell.
+        die_with_parent()
+    configuration = Configuration(tuple(overrides))
+    cell = configuration.cell()
+    if derived(configuration, cell.strategy):
+        shares = configuration.strategy(cell.strategy).shares
+        raise ConfigError(
+            f"{cell.strategy} asks nothing of its own: it is read from the cell of {shares}; generate that one"
+        )
+    layout = configuration.layout()
+    start = time.monotonic()
+    shared = {row.key: row.response for row in shared_generations(configuration, cell)}
+    questions = study_questions(configuration, cell.benchmark)
+    with CellLock(layout.locks, configuration.study_key, cell), Journal.open(layout.journal) as journal:
+        planned_cell = cell_plan(configuration, cell, questions, shared)
+        asked = _complete(configuration, journal, planned_cell)
+        write(layout.generations(cell), own_generations(planned_cell, plan(planned_cell, journal.lookup)))
+    _record_provenance(configuration, cell, time.monotonic() - start, asked)
+    return 0

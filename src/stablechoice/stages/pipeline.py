@@ -1,0 +1,223 @@
+"""Write the DVC pipelines from `conf/`: one `dvc.yaml` a study, one for the benchmarks; `conf/` stays the one source."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stablechoice.configuration import Configuration, choices
+from stablechoice.errors import ConfigError
+from stablechoice.prompts import Prompts
+from stablechoice.questions.source import Source
+from stablechoice.strategies.sharing import is_derived
+
+_HEAD = "# Written by `make pipeline` from {source}: edit that, run `make pipeline`, and commit both.\n"
+_CODE = "src/stablechoice"
+_READING_CODE = [f"{_CODE}/{room}" for room in ("questions", "reading", "strategies")] + [
+    f"{_CODE}/{file}"
+    for file in ("cell_plan.py", "observation.py", "observations.py", "prompts.py", "request.py", "stages/score.py")
+]
+_REPORT_CODE = [f"{_CODE}/measures", f"{_CODE}/report"]
+
+Stages = dict[str, Any]
+
+
+def pipeline_file(root: Path, study: str) -> Path:
+    """The pocket study's pipeline is the root's, so that a plain `dvc repro` runs it."""
+    return root / "dvc.yaml" if study == "pocket" else root / "data" / study / "dvc.yaml"
+
+
+def _templates(configuration: Configuration, strategy: str, prompts: Prompts) -> list[str]:
+    """Prompt files that a strategy's configuration names; an edit of any other prompt leaves its cells alone."""
+    known = {name for name, _ in prompts.templates}
+    named = {v for v in configuration.group("strategy", strategy).values() if isinstance(v, str) and v in known}
+    return [f"conf/prompt/{prompts.bundle}/{name}.txt" for name in sorted(named)]
+
+
+def _cells(configuration: Configuration) -> dict[str, dict[str, str]]:
+    study = configuration.study
+    return {
+        f"{model}.{benchmark}": {
+            "model": model,
+            "engine": configuration.model(model).engine_key,
+            "benchmark": benchmark,
+            "manifest": configuration.benchmark(benchmark).manifest,
+        }
+        for model in study.models
+        for benchmark in study.benchmarks
+    }
+
+
+def _cell_stages(configuration: Configuration, strategy: str, prompts: Prompts) -> Stages:
+    study = configuration.study
+    shares = configuration.strategy(strategy).shares
+    shared = configuration.strategy(shares) if shares else None
+    derived = is_derived(configuration.strategy(strategy), shared, prompts)
+    folder = f"data/{study.key}"
+    place = "${item.model}/${item.benchmark}"
+    keys = f"study={study.key} model=${{item.model}} benchmark=${{item.benchmark}} strategy={strategy}"
+    templates = _templates(configuration, strategy, prompts)
+    if shares:
+        templates = sorted({*templates, *_templates(configuration, shares, prompts)})
+    own = f"{folder}/generations/{place}/{strategy}.jsonl"
+    recorded = ([f"{folder}/generations/{place}/{shares}.jsonl"] if shares else []) + ([] if derived else [own])
+    asked = ["data/benchmarks/${item.benchmark}.jsonl", "${item.manifest}", *templates]
+    files = ["model/${item.model}", "engine/${item.engine}", f"decoding/{study.decoding_key}"]
+    params: list[Any] = [{f"conf/strategy/{name}.yaml": None} for name in [strategy, *([shares] if shares else [])]]
+    params += [{f"conf/{file}.yaml": None} for file in files]
+    reading = [{f"conf/benchmark/{'${item.benchmark}'}.yaml": None}, {f"conf/embedder/{study.embedder}.yaml": None}]
+    stages: Stages = {}
+    if not derived:
+        stages[f"generate-{strategy}"] = {
+            "foreach": "${cells}",
+            "do": {
+                "cmd": f"stablechoice generate {keys}",
+                "params": params,
+                "deps": asked + recorded[:-1],
+                "outs": [own],
+            },
+        }
+    stages[f"score-{strategy}"] = {
+        "foreach": "${cells}",
+        "do": {
+            "cmd": f"stablechoice score {keys}",
+            "params": params + reading,
+            "deps": asked + recorded + _READING_CODE,
+            "outs": [f"{folder}/observations/{place}/{strategy}.jsonl"],
+        },
+    }
+    return stages
+
+
+def _study_wide_stages(configuration: Configuration) -> Stages:
+    study = configuration.study
+    folder = f"data/{study.key}"
+    titles = [{f"conf/study/{study.key}.yaml": None}, {f"conf/decoding/{study.decoding_key}.yaml": None}]
+    titles += [{f"conf/model/{m}.yaml": ["title", "simulated"]} for m in study.models]
+    uncached: dict[str, Any] = {"cache": False}
+    return {
+        "analyse": {
+            "cmd": f"stablechoice analyse study={study.key}",
+            "params": titles,
+            "deps": [f"{folder}/observations", *_REPORT_CODE, f"{_CODE}/stages/analyse.py"],
+            "outs": [{f"{folder}/tables": uncached}, {f"{folder}/figures": uncached}],
+            "metrics": [{f"{folder}/metrics.json": uncached}],
+        },
+        "report": {
+            "cmd": f"stablechoice report study={study.key}",
+            "params": titles,
+            "deps": [
+                f"{folder}/{part}" for part in ("generations", "observations", "tables", "figures", "metrics.json")
+            ]
+            + [f"data/benchmarks/{b}.jsonl" for b in study.benchmarks]
+            + [*_REPORT_CODE, f"{_CODE}/stages/report.py"],
+            "outs": [f"{folder}/report"],
+        },
+    }
+
+
+def study_pipeline(configuration: Configuration) -> dict[str, Any]:
+    """The pipeline of one study: generate and score for each cell, then analyse and report."""
+    prompts = configuration.prompts()
+    stages: Stages = {}
+    for strategy in configuration.checked().strategies:
+        stages |= _cell_stages(configuration, strategy, prompts)
+    stages |= _study_wide_stages(configuration)
+    scatter = f"data/{configuration.study.key}/figures/accuracy_flip.csv"
+    plots = [{"Accuracy against flip": {"template": "scatter", "x": "flip", "y": {scatter: "accuracy"}}}]
+    return {"vars": [{"cells": _cells(configuration)}], "stages": stages, "plots": plots}
+
+
+def _benchmark_stages(key: str, source: Source, root: Path) -> Stages:
+    prepared = f"data/benchmarks/{key}.jsonl"
+    shipped = f"data/sources/{source.file}"
+    manifests = [source.manifest, *([source.repeats] if source.repeats else [])]
+    code = f"{_CODE}/questions"
+    return {
+        f"prepare-{key}": {
+            "cmd": f"stablechoice prepare benchmark={key}",
+            "params": [{f"conf/benchmark/{key}.yaml": None}],
+            "deps": ([shipped] if source.file and (root / shipped).is_file() else []) + [code],
+            "outs": [prepared],
+        },
+        f"sample-{key}": {
+            "cmd": f"stablechoice sample benchmark={key}",
+            "params": [{f"conf/benchmark/{key}.yaml": None}],
+            "deps": [prepared, code],
+            "outs": [{manifest: {"cache": False}} for manifest in manifests],
+        },
+    }
+
+
+def benchmarks_pipeline(configuration: Configuration) -> dict[str, Any]:
+    """Prepare and sample each benchmark of `conf/benchmark`; a study pulls those that it needs."""
+    stages: Stages = {}
+    for key in choices(configuration.conf, "benchmark"):
+        stages |= _benchmark_stages(key, configuration.benchmark(key), configuration.root)
+    return {"stages": stages}
+
+
+def _with_wdir(pipeline: dict[str, Any], depth: int) -> dict[str, Any]:
+    """Paths stay relative to the root in a `dvc.yaml` that lies deeper."""
+    if depth == 0:
+        return pipeline
+    wdir = {"wdir": "/".join([".."] * depth)}
+    stages = {
+        name: {"foreach": stage["foreach"], "do": {**wdir, **stage["do"]}} if "do" in stage else {**wdir, **stage}
+        for name, stage in pipeline["stages"].items()
+    }
+    return {**pipeline, "stages": stages}
+
+
+class _Plain(yaml.SafeDumper):
+    """No YAML aliases: every stage states its own lists."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
+
+
+def render(pipeline: dict[str, Any], source: str, depth: int) -> str:
+    body = yaml.dump(_with_wdir(pipeline, depth), Dumper=_Plain, sort_keys=False, width=160, allow_unicode=True)
+    return _HEAD.format(source=source) + body.replace(": null\n", ":\n")
+
+
+def pipelines(root: Path, study: str | None = None) -> dict[Path, str]:
+    """Every pipeline file with its text: the benchmarks' and each study's (or one study's)."""
+    configuration = Configuration(root=root)
+    files = {root / "data" / "benchmarks" / "dvc.yaml": render(benchmarks_pipeline(configuration), "conf/benchmark", 2)}
+    for name in [study] if study else choices(root / "conf", "study"):
+        one = Configuration((f"study={name}",), root)
+        path = pipeline_file(root, name)
+        depth = len(path.parent.relative_to(root).parts)
+        files[path] = render(study_pipeline(one), f"conf/study/{name}.yaml", depth)
+    return files
+
+
+def write_pipelines(root: Path, study: str | None = None) -> list[Path]:
+    """Bring pipeline files up to date; returns those that changed."""
+    changed = []
+    for path, text in pipelines(root, study).items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+            changed.append(path)
+    return changed
+
+
+def run(overrides: Sequence[str], *, check: bool = False) -> int:
+    configuration = Configuration(tuple(overrides))
+    root = configuration.root
+    study = configuration.study_key if overrides else None
+    if check:
+        stale = [p for p, text in pipelines(root, study).items() if not p.is_file() or p.read_text("utf-8") != text]
+        if stale:
+            names = ", ".join(str(p.relative_to(root)) for p in stale)
+            raise ConfigError(f"{names}: not what conf/ describes; run `make pipeline` and commit the result")
+        return 0
+    for path in write_pipelines(root, study):
+        sys.stdout.write(f"wrote {path.relative_to(root)}\n")
+    return 0

@@ -1,0 +1,62 @@
+"""Report: one HTML page for a study, with the answers behind every number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stablechoice.configuration import Configuration
+from stablechoice.generations import Generation, read
+from stablechoice.measures.result import CellName
+from stablechoice.report.explorer import Explorer
+from stablechoice.report.figures import draw_figures
+from stablechoice.report.page import Contents, write_report
+from stablechoice.runtime.provenance import configuration_sha256, file_sha256
+from stablechoice.stages.analyse import Results, comparisons, results
+from stablechoice.stages.cell import derived, shared_generations, study_questions
+
+
+def recorded(configuration: Configuration, cell: CellName) -> list[Generation]:
+    """The responses that a cell's observations were read from: its own and those that it shares."""
+    own = [] if derived(configuration, cell.strategy) else read(configuration.layout().generations(cell))
+    return [*shared_generations(configuration, cell), *own]
+
+
+def provenance(configuration: Configuration, cell: CellName) -> dict[str, Any]:
+    """What follows from configuration and inputs alone; facts of one run or machine stay in the side file."""
+    layout, resolved = configuration.layout(), configuration.resolved(cell)
+    return {
+        "configuration": resolved,
+        "configuration_sha256": configuration_sha256(resolved),
+        "identity": dict(configuration.model(cell.model).engine.identity()),
+        "questions_sha256": file_sha256(layout.questions(cell.benchmark)),
+        "observations_sha256": file_sha256(layout.observations(cell)),
+    }
+
+
+def contents(configuration: Configuration, found: Results) -> Contents:
+    study = configuration.study
+    explorer = Explorer(
+        study=found.study,
+        questions={b: study_questions(configuration, b) for b in study.benchmarks},
+        observations=found.observations,
+        answers=lambda cell: recorded(configuration, cell),
+        prompts=configuration.prompts(),
+        orders={key: configuration.strategy(key).order for key in study.strategies},
+    )
+    return Contents(
+        study=found.study,
+        analysis=found.analysis,
+        tables=[found.main_table, *found.tables],
+        figures=draw_figures(found.study, found.analysis, found.cells),
+        explorer=explorer,
+        extras=found.extras,
+        comparisons=comparisons(configuration, found),
+        provenance={cell: provenance(configuration, cell) for cell in sorted(found.observations)},
+    )
+
+
+def run(overrides: Sequence[str]) -> int:
+    configuration = Configuration(tuple(overrides))
+    write_report(configuration.layout().report, contents(configuration, results(configuration)))
+    return 0

@@ -1,0 +1,192 @@
+"""One command for a study: answer what is missing in one process, let DVC build the rest, print the main table."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from stablechoice.configuration import Configuration
+from stablechoice.errors import ConfigError, StablechoiceError
+from stablechoice.stages.pipeline import pipeline_file, write_pipelines
+
+STEPS = ("prepare", "sample", "answer", "generate", "score", "analyse", "report")
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A study's `dvc.yaml` as DVC addresses it."""
+
+    configuration: Configuration
+
+    @property
+    def file(self) -> str:
+        root = self.configuration.root
+        return str(pipeline_file(root, self.configuration.study_key).relative_to(root))
+
+    def targets(self, step: str) -> list[str]:
+        """DVC targets that bring a study up to a step; what they need upstream comes along."""
+        study = self.configuration.study
+        if step in ("prepare", "sample", "answer"):
+            kind = "prepare" if step == "prepare" else "sample"
+            return [f"data/benchmarks/dvc.yaml:{kind}-{benchmark}" for benchmark in study.benchmarks]
+        if step in ("generate", "score"):
+            return [f"{self.file}:{name}" for name in self._stages() if name.startswith(f"{step}-")]
+        return [f"{self.file}:{step}"]
+
+    def _stages(self) -> list[str]:
+        import yaml
+
+        text = (self.configuration.root / self.file).read_text(encoding="utf-8")
+        return list(yaml.safe_load(text)["stages"])
+
+    def dvc(self, *arguments: str) -> subprocess.Popen[str]:
+        environment = {**os.environ, "PATH": _with_own_bin()}
+        return subprocess.Popen(
+            [sys.executable, "-m", "dvc", *arguments],
+            cwd=self.configuration.root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+
+    def up_to_date(self, step: str) -> bool:
+        process = self.dvc("status", "--quiet", *self.targets(step))
+        process.communicate()
+        return process.returncode == 0
+
+
+def _with_own_bin() -> str:
+    """PATH with this interpreter's folder first: DVC's stages call `stablechoice` by name."""
+    return os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])  # noqa: PTH120
+
+
+def _stage_lines(process: subprocess.Popen[str]) -> Iterator[tuple[str, str]]:
+    """(`stage`, name) as DVC starts one, (`said`, line) for what stages and DVC print otherwise."""
+    assert process.stdout is not None
+    quiet = (
+        "> ",
+        "Updating lock file",
+        "Generating lock file",
+        "To track",
+        "\tgit add",
+        "To enable",
+        "\tdvc config",
+        "Use `dvc push`",
+    )
+    for line in process.stdout:
+        text = line.rstrip()
+        if text.startswith("Running stage '"):
+            yield "stage", text.split("'")[1]
+        elif text and not text.startswith(quiet) and "didn't change, skipping" not in text:
+            yield "said", text
+
+
+def _repro(console: Console, pipeline: Pipeline, step: str, *, keep_going: bool) -> bool:
+    """`dvc repro` of a step with one line a stage. True when DVC failed."""
+    flags = ["--ignore-errors"] if keep_going else []
+    process = pipeline.dvc("repro", *flags, *pipeline.targets(step))
+    count = 0
+    try:
+        for kind, text in _stage_lines(process):
+            if kind == "stage":
+                count += 1
+                console.print(f"  {count:>3}  {text}", highlight=False, markup=False)
+            else:
+                console.print(f"       {text}", highlight=False, markup=False)
+    except KeyboardInterrupt:
+        process.wait()
+        raise
+    return process.wait() != 0
+
+
+def _missing(configuration: Configuration) -> list[str]:
+    layout = configuration.layout()
+    return [" × ".join(cell) for cell in configuration.study.cells if not layout.observations(cell).is_file()]
+
+
+def _step_of(overrides: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    rest = tuple(o for o in overrides if not o.startswith("until="))
+    steps = [o.partition("=")[2] for o in overrides if o.startswith("until=")]
+    step = steps[-1] if steps else "report"
+    if step not in STEPS:
+        raise ConfigError(f"until={step}: no such step; the steps are {', '.join(STEPS)}")
+    return rest, step
+
+
+def _answer(configuration: Configuration) -> bool:
+    """True when some cell could not be answered; what it was stands on stderr already."""
+    from stablechoice.stages.answer import answer_study
+
+    try:
+        return not answer_study(configuration)
+    except StablechoiceError as error:
+        sys.stderr.write(f"answer: {error}\n")
+        return True
+
+
+def run(overrides: Sequence[str]) -> int:
+    rest, step = _step_of(overrides)
+    others = [o for o in rest if not o.startswith("study=")]
+    if others:
+        raise ConfigError(
+            f"{others[0]}: reproduce takes study= and until= alone; set other values in conf/, which DVC follows"
+        )
+    configuration = Configuration(rest)
+    console = Console(soft_wrap=True)
+    start = time.monotonic()
+    for path in write_pipelines(configuration.root, configuration.study_key):
+        console.print(f"wrote {path.relative_to(configuration.root)} anew: conf/ had changed", highlight=False)
+    pipeline = Pipeline(configuration)
+    title = configuration.study.title
+    if step != "answer" and pipeline.up_to_date(step):
+        console.print(f"{title}: nothing to do, everything up to {step!r} is up to date.", highlight=False)
+        return _close(console, configuration, step, failed=False)
+    at = STEPS.index(step)
+    console.print(f"{title}: preparing and sampling questions", highlight=False)
+    failed = _repro(console, pipeline, "prepare" if step == "prepare" else "sample", keep_going=False)
+    if failed:
+        raise ConfigError("the questions could not be prepared; DVC's message above says which benchmark and why")
+    if at >= STEPS.index("answer"):
+        console.print(f"{title}: answering", highlight=False)
+        failed = _answer(configuration) or failed
+    if at > STEPS.index("answer"):
+        console.print(f"{title}: replaying, scoring and tabulating with DVC", highlight=False)
+        failed = _repro(console, pipeline, step, keep_going=True) or failed
+    console.print(f"done in {time.monotonic() - start:.0f} s", highlight=False)
+    return _close(console, configuration, step, failed=failed)
+
+
+def _print_main_table(console: Console, path: Path) -> None:
+    """The artifact itself, not a computation of its own: what is printed is what is versioned."""
+    if path.is_file():
+        console.print(path.read_text(encoding="utf-8").strip(), highlight=False, markup=False)
+
+
+def _close(console: Console, configuration: Configuration, step: str, *, failed: bool) -> int:
+    """Print where the results lie; the exit code is 1 while a cell of the study is missing."""
+    layout = configuration.layout()
+    if step == "report":
+        _print_main_table(console, layout.tables / "main.md")
+        relative = layout.report.relative_to(configuration.root)
+        console.print(f"report:  {relative}/index.html", highlight=False)
+        console.print(f"tables:  {layout.tables.relative_to(configuration.root)}/ (csv, md, tex)", highlight=False)
+    if STEPS.index(step) >= STEPS.index("score"):
+        missing = _missing(configuration)
+        for cell in missing:
+            console.print(f"not run: {cell}", highlight=False, markup=False)
+        failed = failed or bool(missing)
+    if failed:
+        sys.stderr.write(
+            "some cells failed (messages above); mend the cause and run the same command again to continue\n"
+        )
+    return 1 if failed else 0

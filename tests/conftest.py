@@ -1,0 +1,43 @@
+"""What several rooms' tests need: the repository's root, the shared folder, and a copy of the repository to run in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A git and DVC repository with this working tree's files, without anything that a run made."""
+    return copy_repository(tmp_path_factory.mktemp("copy") / "repository")
+
+
+def copy_repository(target: Path) -> Path:
+    listed = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split("\0")
+    for name in filter(None, names):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "copy"]):
+        subprocess.run(["git", "-C", str(target), *command], check=True)
+    return target
+
+
+def environment(**more: str) -> dict[str, str]:
+    """This process's environment with its interpreter's folder first on the PATH, as `make` sets it."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("STABLECHOICE_")}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return {**kept, "PATH": path, **more}

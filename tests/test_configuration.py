@@ -1,0 +1,124 @@
+"""Every file of conf/ composes and builds; a mistake is one sentence with the file, the key and what is allowed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from stablechoice.configuration import Configuration, choices
+from stablechoice.errors import ConfigError
+from stablechoice.measures.result import CellName
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A repository root with a conf/ of its own to break."""
+    shutil.copytree(ROOT / "conf", tmp_path / "conf")
+    return tmp_path
+
+
+def replace(root: Path, file: str, old: str, new: str) -> None:
+    path = root / "conf" / file
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@pytest.mark.parametrize("key", choices(ROOT / "conf", "study"))
+def test_every_study_composes_with_all_that_it_names(key: str) -> None:
+    configuration = Configuration((f"study={key}",), ROOT)
+    assert configuration.checked().cells
+
+
+@pytest.mark.parametrize("key", choices(ROOT / "conf", "strategy"))
+def test_every_strategy_builds(key: str) -> None:
+    assert Configuration(root=ROOT).strategy(key).title
+
+
+@pytest.mark.parametrize("key", choices(ROOT / "conf", "benchmark"))
+def test_every_benchmark_builds(key: str) -> None:
+    assert Configuration(root=ROOT).benchmark(key).manifest
+
+
+@pytest.mark.parametrize("key", choices(ROOT / "conf", "model"))
+def test_every_model_builds_and_tells_its_identity_without_loading(key: str) -> None:
+    model = Configuration(root=ROOT).model(key)
+    assert model.engine.identity()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "conf").rglob("*.yaml")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_file_is_short_and_commented(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert any(line.lstrip().startswith("#") for line in lines)
+    assert len(lines) <= 25
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("strategy/two_stage.yaml", "matcher:", "macher:", ["conf/strategy/two_stage.yaml", "'macher'", "Did you mean 'matcher'"]),
+        ("study/pocket.yaml", "resamples:", "resample:", ["conf/study/pocket.yaml", "'resample'", "resamples"]),
+        ("study/pocket.yaml", "resamples: 10000", "resamples: 0", ["conf/study/pocket.yaml", "'resamples'", "at least 100"]),
+        ("study/pocket.yaml", "resamples: 10000", "resamples: ???", ["conf/study/pocket.yaml", "'resamples'", "???"]),
+        ("study/pocket.yaml", "pocket_qa, nonsense_qa", "poket_qa", ["conf/study/pocket.yaml", "'poket_qa'", "Did you mean 'pocket_qa'"]),
+        ("study/pocket.yaml", "pocket_qa, nonsense_qa", "", ["conf/study/pocket.yaml", "'benchmarks'", "at least one"]),
+        ("study/pocket.yaml", "pocket_qa, nonsense_qa", "pocket_qa, pocket_qa", ["conf/study/pocket.yaml", "twice"]),
+        ("decoding/pocket.yaml", "max_new_tokens: 64", "max_new_tokens: 0", ["conf/decoding/pocket.yaml", "'max_new_tokens'"]),
+        ("decoding/pocket.yaml", "seed: 42", "sed: 42", ["conf/decoding/pocket.yaml", "'sed'", "seed"]),
+        ("study/pocket.yaml", "/decoding@decoding: pocket", "/decoding@decoding: poket", ["decoding/poket"]),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_file_is_named_with_file_key_and_what_is_allowed(
+    copy: Path, file: str, old: str, new: str, words: list[str]
+) -> None:
+    replace(copy, file, old, new)
+    with pytest.raises(ConfigError) as error:
+        Configuration(("study=pocket",), copy).checked()
+    for word in words:
+        assert word in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_choice_on_the_command_line_lists_what_there_is() -> None:
+    with pytest.raises(ConfigError, match="conf/study has no pockt.yaml. Did you mean 'pocket'"):
+        _ = Configuration(("study=pockt",), ROOT).study
+
+
+def test_an_unknown_key_on_the_command_line_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"study\.resample"):
+        _ = Configuration(("study=pocket", "study.resample=500"), ROOT).study
+
+
+def test_a_value_on_the_command_line_reaches_the_study() -> None:
+    configuration = Configuration(("study=pocket", "study.decoding.max_new_tokens=7"), ROOT)
+    assert configuration.study.decoding.max_new_tokens == 7
+
+
+def test_a_derived_strategy_without_the_one_it_reads_is_refused(copy: Path) -> None:
+    replace(copy, "study/pocket.yaml", "direct, reasoning_direct, cyclic,", "direct, reasoning_direct,")
+    with pytest.raises(ConfigError, match="'direct' reads the recorded answers of 'cyclic'"):
+        Configuration(("study=pocket",), copy).checked()
+
+
+def test_an_open_value_of_a_model_is_named(copy: Path) -> None:
+    file = copy / "conf" / "model" / "simulated.yaml"
+    file.write_text(file.read_text(encoding="utf-8") + "\nrevision: ???\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"conf/model/simulated\.yaml: key 'revision' is open"):
+        Configuration(root=copy).model("simulated")
+
+
+def test_invalid_yaml_is_one_sentence(copy: Path) -> None:
+    (copy / "conf" / "study" / "pocket.yaml").write_text("title: [open\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="not valid YAML|while parsing"):
+        _ = Configuration(("study=pocket",), copy).study
+
+
+def test_a_cells_resolved_run_does_not_change_when_the_grid_around_it_grows(copy: Path) -> None:
+    cell = CellName("simulated", "pocket_qa", "cyclic")
+    before = Configuration(("study=pocket",), copy).resolved(cell)
+    replace(copy, "study/pocket.yaml", "models: [smollm2-135m, simulated]", "models: [simulated]")
+    assert Configuration(("study=pocket",), copy).resolved(cell) == before

@@ -1,0 +1,165 @@
+"""The pocket study cut to a few questions, with the real model, through the product's own commands and DVC."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import copy_repository, environment
+
+pytestmark = [pytest.mark.pipeline, pytest.mark.model]
+
+
+def cut(root: Path) -> Path:
+    """Nine questions and six, answers of at most 12 tokens: minutes become seconds, the way stays the same."""
+    edits = {
+        "benchmark/pocket_qa.yaml": ("mix: {3: 6, 4: 48, 5: 6}, relational: 4", "mix: {3: 1, 4: 4, 5: 1}, relational: 1"),
+        "benchmark/nonsense_qa.yaml": (": 50", ": 4"),
+        "decoding/pocket.yaml": ("max_new_tokens: 64", "max_new_tokens: 12"),
+        "study/pocket.yaml": ("resamples: 10000", "resamples: 500"),
+    }
+    for file, (old, new) in edits.items():
+        path = root / "conf" / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text, f"{file} has no {old!r}"
+        path.write_text(text.replace(old, new), encoding="utf-8")
+    return root
+
+
+def run(root: Path, *words: str, code: int = 0, **more: str) -> str:
+    command = [words[0], *words[1:]]
+    done = subprocess.run(command, cwd=root, env=environment(**more), capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout[-4000:] + done.stderr[-4000:]
+    return done.stdout + done.stderr
+
+
+def digests(root: Path, *kinds: str) -> dict[str, str]:
+    files = [f for kind in kinds for f in sorted((root / "data" / "pocket" / kind).rglob("*")) if f.is_file()]
+    return {str(f.relative_to(root)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+
+
+RESULTS = ("generations", "observations", "tables", "figures", "report")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Converted weights are shared by the copies of this file; the first run converts them."""
+    return str(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory, models: str) -> Path:
+    """A copy in which `stablechoice reproduce` has run undisturbed."""
+    root = cut(copy_repository(tmp_path_factory.mktemp("done") / "repository"))
+    said = run(root, "stablechoice", "reproduce", "study=pocket", STABLECHOICE_MODELS=models)
+    assert "Main results" in said
+    assert "report:  data/pocket/report/index.html" in said
+    return root
+
+
+def test_every_cell_has_observations_and_the_report_stands(done: Path) -> None:
+    observed = list((done / "data/pocket/observations").rglob("*.jsonl"))
+    assert len(observed) == 2 * 2 * 10
+    assert (done / "data/pocket/report/index.html").stat().st_size > 10_000
+    main = (done / "data/pocket/tables/main.csv").read_text(encoding="utf-8")
+    assert "simulated" in main.lower()
+    assert "not run" not in main
+
+
+def test_run_again_it_does_nothing_and_says_so(done: Path, models: str) -> None:
+    before = digests(done, *RESULTS)
+    said = run(done, "stablechoice", "reproduce", "study=pocket", STABLECHOICE_MODELS=models)
+    assert "nothing to do" in said
+    assert digests(done, *RESULTS) == before
+
+
+def test_provenance_stands_beside_each_cell_and_outside_git(done: Path) -> None:
+    assert len(list((done / "data/pocket/provenance").rglob("cyclic.json"))) == 4
+    assert "provenance" not in run(done, "git", "status", "--porcelain")
+
+
+def test_nothing_that_is_versioned_names_this_machine(done: Path) -> None:
+    for file in [*(done / "data/pocket").rglob("*.*"), done / "dvc.lock"]:
+        if file.is_file() and "provenance" not in file.parts:
+            assert str(done).encode() not in file.read_bytes(), file
+
+
+def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(done: Path, models: str, tmp_path: Path) -> None:
+    root = cut(copy_repository(tmp_path / "repository"))
+    command = ["stablechoice", "reproduce", "study=pocket"]
+    for _ in range(3):
+        with (tmp_path / "log").open("ab") as log:
+            process = subprocess.Popen(
+                command, cwd=root, env=environment(STABLECHOICE_MODELS=models), stdout=log, stderr=log, start_new_session=True
+            )
+        # The journal grows while the model answers: kill in the middle of that, without a chance to clean up.
+        journal = root / ".journal" / "answers.sqlite-wal"
+        deadline = time.monotonic() + 120
+        size = journal.stat().st_size if journal.is_file() else 0
+        while process.poll() is None and time.monotonic() < deadline:
+            if journal.is_file() and journal.stat().st_size > size + 30_000:
+                break
+            time.sleep(0.02)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    run(root, *command, STABLECHOICE_MODELS=models)
+    assert digests(root, *RESULTS) == digests(done, *RESULTS)
+    assert (root / "dvc.lock").read_bytes() == (done / "dvc.lock").read_bytes()
+
+
+def test_editing_a_strategy_reruns_exactly_its_cells_and_what_hangs_on_them(done: Path, models: str) -> None:
+    path = done / "conf/strategy/two_stage.yaml"
+    original = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r"(?m)^title: .*$", "title: Two-stage (edited)", original), encoding="utf-8")
+    try:
+        said = run(done, "dvc", "repro", STABLECHOICE_MODELS=models)
+        ran = set(re.findall(r"Running stage '([^']+)'", said))
+        cells = {f"{m}.{b}" for m in ("smollm2-135m", "simulated") for b in ("pocket_qa", "nonsense_qa")}
+        own = {f"{stage}@{cell}" for stage in ("generate-two_stage", "score-two_stage", "score-hidden_semantic") for cell in cells}
+        # Answers did not change, so what only reads them has the same inputs as before and rests.
+        assert ran - {"analyse", "report"} == own
+    finally:
+        path.write_text(original, encoding="utf-8")
+        run(done, "dvc", "repro", STABLECHOICE_MODELS=models)
+
+
+def test_a_comment_in_a_configuration_reruns_nothing(done: Path, models: str) -> None:
+    path = done / "conf/strategy/two_stage.yaml"
+    original = path.read_text(encoding="utf-8")
+    path.write_text(f"# one more word\n{original}", encoding="utf-8")
+    try:
+        assert "Running stage" not in run(done, "dvc", "repro", STABLECHOICE_MODELS=models)
+    finally:
+        path.write_text(original, encoding="utf-8")
+
+
+def test_generations_that_were_not_asked_like_this_are_refused(done: Path) -> None:
+    file = done / "data/pocket/generations/simulated/pocket_qa/cyclic.jsonl"
+    original = file.read_bytes()
+    file.unlink()  # DVC may have linked it to its cache: never write through
+    file.write_bytes(original.replace(b"Respond with only the letter.", b"Respond with a letter please.", 1))
+    try:
+        words = ("study=pocket", "model=simulated", "benchmark=pocket_qa", "strategy=cyclic")
+        said = run(done, "stablechoice", "score", *words, code=1)
+        assert re.search(r"question [0-9a-f]{16}, step direct_mcq, rotation \d", said)
+    finally:
+        file.unlink()
+        file.write_bytes(original)
+
+
+def test_two_runs_of_one_cell_at_once_are_refused(done: Path) -> None:
+    from stablechoice.cell_lock import CellLock
+    from stablechoice.measures.result import CellName
+
+    words = ("study=pocket", "model=simulated", "benchmark=pocket_qa", "strategy=cyclic")
+    with CellLock(done / ".journal" / "locks", "pocket", CellName("simulated", "pocket_qa", "cyclic")):
+        said = run(done, "stablechoice", "generate", *words, code=1)
+    assert str(os.getpid()) in said
