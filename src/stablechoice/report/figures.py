@@ -1,0 +1,201 @@
+"""The figures of a study: each drawn from a CSV that lies beside it, as SVG and PDF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stablechoice.errors import AnalysisError
+from stablechoice.measures.cell import Cell
+from stablechoice.measures.result import Analysis, CellName
+from stablechoice.report.canvas import laid_out, pdf, style, svg
+from stablechoice.report.plots import forest, interaction, pareto, recall, scatter, scores, ties
+from stablechoice.report.plots.rows import from_csv, to_csv
+from stablechoice.report.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure with everything that is written for it.
+
+    Attributes:
+        name: file name without its ending.
+        title, caption: what a reader sees above and below it.
+        label: what it shows, for those who do not see it.
+        csv, svg, pdf: contents of its three files; empty where nothing could be drawn, then `why` says why.
+    """
+
+    name: str
+    title: str
+    caption: str
+    label: str
+    csv: str = ""
+    svg: bytes = b""
+    pdf: bytes = b""
+    why: str = ""
+
+
+Collect = Callable[[Study, Analysis, Mapping[CellName, Cell]], Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """How one figure comes about.
+
+    Attributes:
+        row_type: a frozen dataclass; its fields are the CSV's columns.
+        collect: the rows, from what analysis found. draw: a matplotlib figure, from the rows and titles alone.
+        needs: what was missing where `collect` finds nothing.
+        split: draw one figure a benchmark; the benchmark's key ends the name.
+    """
+
+    name: str
+    title: str
+    caption: str
+    row_type: type[Any]
+    collect: Collect
+    draw: Callable[[Study, Any], Any]
+    needs: str
+    split: bool = False
+
+
+_INTERVALS = "Bars are 95 % intervals (Clopper–Pearson for accuracy, question-level bootstrap for flip)"
+_MARKS = "colour and marker name the strategy, the marker’s fill the model; hollow markers are simulated models"
+
+PLOTS: tuple[Plot, ...] = (
+    Plot(
+        "accuracy_flip",
+        "Accuracy against flip",
+        f"Up and to the left is better: accurate, and the same choice in every order. {_INTERVALS}; {_MARKS}. "
+        "Strategies without a flip rate of their own (Cyclic’s vote, IHS) are not shown.",
+        scatter.Point,
+        scatter.collect,
+        scatter.draw,
+        "no cell has both an accuracy and a flip rate",
+    ),
+    Plot(
+        "rstd",
+        "RStd: how unevenly positions are recalled",
+        "Population standard deviation of recall over the gold option’s positions A–D, pooled over all rotations, on "
+        "four-option questions. Zero is even. Bars are 95 % question-level bootstrap intervals.",
+        forest.Spread,
+        forest.collect,
+        forest.draw,
+        "no cell has an RStd",
+    ),
+    Plot(
+        "interaction",
+        "Visibility × matcher",
+        "The 2×2: options hidden or visible when the model answers, and its answer matched by a language model or by "
+        "semantic similarity. Parallel lines mean no interaction. Bars are 95 % intervals; Hidden+Semantic does not "
+        "flip by construction.",
+        interaction.Condition,
+        interaction.collect,
+        interaction.draw,
+        "no cell belongs to the 2×2 of visibility and matcher",
+    ),
+    Plot(
+        "recall",
+        "Recall by gold position",
+        "Correct among the parsed answers that were given with the gold option at this position, on four-option "
+        "questions, all rotations pooled. A flat line is an even one; Hidden+Semantic’s is flat by construction. ¹ One "
+        "answer a question: positions of the canonical order.",
+        recall.Recall,
+        recall.collect,
+        recall.draw,
+        "no cell has four-option questions",
+        split=True,
+    ),
+    Plot(
+        "hypothesis_scores",
+        "IHS: scores of gold options and distractors",
+        "Share of valid scores in bins of five points, gold options upwards and distractors downwards.",
+        scores.ScoreBin,
+        scores.collect,
+        scores.draw,
+        "no response holds a valid score",
+    ),
+    Plot(
+        "hypothesis_ties",
+        "IHS: ties at the top",
+        "All questions by what the highest score does. Where the gold option is among several with the top score, the "
+        "tie-break decides whether the answer counts. Above each bar: the share of all ties, with the gold or without.",
+        ties.TieRates,
+        ties.collect,
+        ties.draw,
+        "no response holds a valid score",
+    ),
+    Plot(
+        "cost_accuracy",
+        "Accuracy against cost",
+        "Mean cost of one answered question when the strategy runs alone (requests made only to measure order "
+        "sensitivity are left out). The thin step is each model’s Pareto front. Bars are 95 % intervals "
+        f"(Clopper–Pearson); {_MARKS}.",
+        pareto.Price,
+        pareto.collect,
+        pareto.draw,
+        "no cell has an accuracy",
+    ),
+)
+
+
+def draw_figures(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) -> tuple[Figure, ...]:
+    """Every figure of a study; one that cannot be drawn says why.
+
+    Args:
+        cells: by name, as `Cell.of` makes them; cells that are missing are missing from the figures too.
+    """
+    figures: list[Figure] = []
+    for plot in PLOTS:
+        rows = plot.collect(study, analysis, cells)
+        if not plot.split or not rows:
+            figures.append(_figure(study, plot, plot.name, plot.title, rows))
+            continue
+        for benchmark in study.benchmarks:
+            here = [row for row in rows if row.benchmark == benchmark.key]
+            if here:
+                title = f"{plot.title}: {benchmark.name}"
+                figures.append(_figure(study, plot, f"{plot.name}_{benchmark.key}", title, here))
+    return tuple(figures)
+
+
+def redraw(study: Study, name: str, csv: str) -> Figure:
+    """A figure again from its CSV alone.
+
+    Raises:
+        AnalysisError: no figure has this name. DataError: the CSV is not that figure's.
+    """
+    for plot in PLOTS:
+        if name == plot.name and not plot.split:
+            return _figure(study, plot, name, plot.title, from_csv(plot.row_type, csv, f"{name}.csv"))
+        for benchmark in study.benchmarks if plot.split else ():
+            if name == f"{plot.name}_{benchmark.key}":
+                rows = from_csv(plot.row_type, csv, f"{name}.csv")
+                return _figure(study, plot, name, f"{plot.title}: {benchmark.name}", rows)
+    raise AnalysisError(f"there is no figure {name!r}; the figures are: {', '.join(plot.name for plot in PLOTS)}")
+
+
+def write_figures(folder: Path, figures: Sequence[Figure]) -> list[Path]:
+    """`<name>.csv`, `.svg` and `.pdf` of every figure that was drawn."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    for figure in figures:
+        if figure.why:
+            continue
+        contents = {"csv": figure.csv.encode("utf-8"), "svg": figure.svg, "pdf": figure.pdf}
+        for ending, content in contents.items():
+            path = folder / f"{figure.name}.{ending}"
+            path.write_bytes(content)
+            written.append(path)
+    return written
+
+
+def _figure(study: Study, plot: Plot, name: str, title: str, rows: Sequence[Any]) -> Figure:
+    if not rows:
+        return Figure(name, title, plot.caption, title, why=f"Not drawn: {plot.needs}.")
+    label = f"{title}. {plot.caption} {len(rows)} rows of data lie beside the figure as CSV."
+    with style():
+        drawn = laid_out(plot.draw(study, tuple(rows)))
+        return Figure(name, title, plot.caption, label, to_csv(plot.row_type, rows), svg(drawn), pdf(drawn))

@@ -1,0 +1,69 @@
+"""A prompt as what distinguishes it: its template's fragments and references to texts that are there anyway."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from stablechoice.prompts import Prompts, display, lettered
+from stablechoice.questions.question import Question
+from stablechoice.request import Request
+
+Part = int | str
+"""A literal by its number, or a reference: `q` the stem, `o` the options as the rotation shows them, `x` the option
+that the request is about, `t<k>` the text of the row's k-th response."""
+
+_PLACEHOLDER = re.compile(r"(\{(?:question|options|option_text|free_text)\})")
+
+
+def prompt_parts(
+    request: Request,
+    question: Question,
+    prompts: Prompts,
+    texts: Mapping[str, int],
+    literal: Callable[[str], int],
+) -> list[Part]:
+    """Parts that, put together, are the prompt byte for byte; one literal where the template does not explain it.
+
+    Args:
+        texts: responses to the same question by their text, for prompts that quote one.
+        literal: gives a text its number.
+    """
+    parts = _explained(request, question, prompts, texts)
+    if parts is None or "".join(text for _, text in parts) != request.prompt:
+        return [literal(request.prompt)]
+    return [literal(text) if reference is None else reference for reference, text in parts if text]
+
+
+def _explained(
+    request: Request, question: Question, prompts: Prompts, texts: Mapping[str, int]
+) -> list[tuple[str | None, str]] | None:
+    """(reference or None for a literal, text) by the request's template; None where it cannot be its template."""
+    step, rotation, option, _ = request.address
+    known = dict(prompts.templates)
+    if step not in known or not 0 <= rotation < len(question.options) or option >= len(question.options):
+        return None
+    values: dict[str, tuple[str | None, str]] = {
+        "{question}": ("q", question.question),
+        "{options}": ("o", lettered(question, rotation)),
+        "{option_text}": ("x", display(question.options[option])),
+    }
+    split = _PLACEHOLDER.split(known[step])
+    pieces = [None if piece == "{free_text}" else values.get(piece, (None, piece)) for piece in split]
+    if None not in pieces:
+        return [piece for piece in pieces if piece is not None]
+    return _with_quoted(request.prompt, pieces, texts)
+
+
+def _with_quoted(
+    prompt: str, pieces: list[tuple[str | None, str] | None], texts: Mapping[str, int]
+) -> list[tuple[str | None, str]] | None:
+    """Fill the one unknown piece with what stands between the others; None where there are several."""
+    if pieces.count(None) > 1:
+        return None
+    place = pieces.index(None)
+    before = [piece for piece in pieces[:place] if piece is not None]
+    after = [piece for piece in pieces[place + 1 :] if piece is not None]
+    start, end = sum(len(text) for _, text in before), sum(len(text) for _, text in after)
+    quoted = prompt[start : len(prompt) - end]
+    return [*before, (f"t{texts[quoted]}" if quoted in texts else None, quoted), *after]

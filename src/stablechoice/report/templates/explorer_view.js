@@ -1,0 +1,214 @@
+// The explorer's view: one opened question. Every text reaches the page as text, never as markup.
+const explorerView = (() => {
+  const CORRECT = 1, FLIPPED = 2, TIED = 4, TIE_DEPENDENT = 8, BROKEN = 16, FIXED = 32;
+
+  function element(name, attributes = {}, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (value !== null && value !== false) made.setAttribute(key, value === true ? "" : value);
+    }
+    made.append(...children.filter((child) => child !== null && child !== ""));
+    return made;
+  }
+  const badge = (text, tone = "") => element("span", { class: `badge ${tone}` }, text);
+  const spoken = (word) => word.replaceAll("_", " ");
+
+  // Rows come as arrays to be small; here they get their names back (explorer_rows.py describes them).
+  const question = ([id, subject, stem, options, gold, relational, shown]) => ({
+    id, subject, stem, options, gold, relational: relational === 1, shown: shown ?? options,
+  });
+  function response(row, answers) {
+    const [step, rotation, option, prompt, text, status, finish, detail] = row;
+    const word = (number) => answers.words[number];
+    return { step: word(step), rotation, option, prompt, text, status: word(status), finish: word(finish), detail: detail ?? "" };
+  }
+  function observation(row, answers) {
+    if (row === 0) return null;
+    const [choice, reason, how, flags, tied, scores, readings, used] = row;
+    const word = (number) => answers.words[number];
+    return {
+      choice, flags, tied, scores, used, reason: word(reason), how: word(how),
+      readings: readings.map(([rotation, chosen, why, rule, among, similarity]) => ({
+        rotation, choice: chosen, reason: word(why), how: word(rule), tied: among ?? [], similarity: similarity ?? null,
+      })),
+    };
+  }
+
+  // A prompt is put together again from its template and from texts that are there anyway (prompt_parts.py).
+  function prompt(asked, about, answers, labels, row) {
+    const lines = () =>
+      about.shown.map((_, slot) => `${labels[slot]}. ${about.shown[(slot + asked.rotation) % about.shown.length]}`).join("\n");
+    return asked.prompt
+      .map((part) => {
+        if (typeof part === "number") return answers.literals[part];
+        if (part === "q") return about.stem;
+        if (part === "o") return lines();
+        if (part === "x") return about.shown[asked.option];
+        return response(row[0][Number(part.slice(1))], answers).text;
+      })
+      .join("");
+  }
+
+  function verdict(seen) {
+    if (seen.choice < 0) return badge(`unscored: ${spoken(seen.reason)}`, "quiet");
+    return seen.flags & CORRECT ? badge("right", "good") : badge("wrong", "bad");
+  }
+  function marks(seen) {
+    const found = [];
+    if (seen.flags & FLIPPED) found.push(badge("flipped", "note"));
+    if (seen.flags & TIE_DEPENDENT) found.push(badge("tie-dependent", "note"));
+    else if (seen.flags & TIED) found.push(badge("tied", "note"));
+    if (seen.flags & BROKEN) found.push(badge("broken", "bad"));
+    if (seen.flags & FIXED) found.push(badge("fixed", "good"));
+    return found;
+  }
+
+  const named = (about, labels, option) => `${labels[option]} · ${about.shown[option]}`;
+
+  function optionList(about, labels, chosen, order = 0) {
+    const list = element("ol", { class: "options" });
+    about.shown.forEach((_, slot) => {
+      const option = (slot + order) % about.shown.length;
+      const item = element(
+        "li",
+        { class: option === about.gold ? "gold" : null },
+        element("span", { class: "label" }, labels[slot]),
+        element("span", { class: "text" }, about.shown[option]),
+        option === about.gold ? badge("gold", "good") : null,
+        option === chosen ? badge("read", "note") : null,
+      );
+      list.append(item);
+    });
+    return list;
+  }
+
+  function readingLine(seen, about, labels) {
+    if (seen.choice < 0) return element("p", { class: "reading" }, "Read as ", badge(`unscored: ${spoken(seen.reason)}`, "quiet"));
+    const line = element(
+      "p", { class: "reading" }, "Read as ", element("strong", {}, named(about, labels, seen.choice)), ` by ${spoken(seen.how)}`,
+    );
+    if (seen.similarity !== null && seen.similarity !== undefined) line.append(`, best cosine ${seen.similarity.toFixed(3)}`);
+    if (seen.tied.length > 1) line.append(`, tie among ${seen.tied.map((option) => labels[option]).join(", ")}`);
+    return line;
+  }
+
+  function exchange(asked, about, answers, labels, row) {
+    const head = element("p", { class: "step" }, element("code", {}, asked.step));
+    if (asked.status !== "ok") head.append(" ", badge(spoken(asked.status), "bad"));
+    if (asked.finish === "length") head.append(" ", badge("cut at the token cap", "note"));
+    const box = element("div", { class: "exchange" }, head);
+    if (asked.status === "ok") box.append(element("pre", { class: "response", tabindex: "0" }, asked.text));
+    else box.append(element("p", { class: "absent" }, asked.detail || "No answer came back."));
+    const shown = element("details", { class: "prompt" }, element("summary", {}, "Prompt"));
+    shown.addEventListener("toggle", () => {
+      if (shown.open && shown.children.length === 1) shown.append(element("pre", { tabindex: "0" }, prompt(asked, about, answers, labels, row)));
+    });
+    box.append(shown);
+    return box;
+  }
+
+  function card(title, ...children) {
+    return element("section", { class: "card" }, element("h6", {}, title), ...children);
+  }
+
+  // One card for each order of the options, for what was asked once with options hidden, or for each hypothesis.
+  function cards(seen, about, answers, labels, row) {
+    const asked = seen.used.map((place) => response(row[0][place], answers));
+    const show = (one) => exchange(one, about, answers, labels, row);
+    const hypotheses = asked.filter((one) => one.option >= 0);
+    if (hypotheses.length > 0) {
+      return hypotheses.map((one) => {
+        const score = seen.scores[one.option];
+        const read = score === null ? badge("no valid score", "quiet") : element("strong", {}, `score ${score}`);
+        const title = `Hypothesis ${named(about, labels, one.option)}`;
+        return card(title, element("p", { class: "reading" }, read, one.option === about.gold ? " " : "", one.option === about.gold ? badge("gold", "good") : null), show(one));
+      });
+    }
+    const hidden = asked.filter((one) => one.step.endsWith("free_text"));
+    const open = asked.filter((one) => !hidden.includes(one));
+    const readings = seen.readings.map((one) => readingLine(one, about, labels));
+    if (open.length === 0 && hidden.length > 0) return [card("Options hidden", ...hidden.map(show), ...readings)];
+    const made = hidden.length > 0 ? [card("Options hidden", ...hidden.map(show))] : [];
+    const rotations = [...new Set([...open.map((one) => one.rotation), ...seen.readings.map((one) => one.rotation)])];
+    for (const rotation of rotations.sort((one, other) => one - other)) {
+      const reading = seen.readings.find((one) => one.rotation === rotation);
+      const here = open.filter((one) => one.rotation === rotation);
+      const title = rotation === 0 ? "Rotation 0, the canonical order" : `Rotation ${rotation}`;
+      made.push(
+        card(
+          title,
+          here.length > 0 ? optionList(about, labels, reading ? reading.choice : -1, rotation) : null,
+          ...here.map(show),
+          reading ? readingLine(reading, about, labels) : null,
+        ),
+      );
+    }
+    return made;
+  }
+
+  function orders(seen, labels) {
+    if (seen.readings.length < 2) return "";
+    return seen.readings.map((reading) => (reading.choice < 0 ? "–" : labels[reading.choice])).join(" ");
+  }
+
+  function strategyTable(context, about, row, chosen, choose) {
+    const body = element("tbody");
+    context.index.strategies.forEach((strategy, place) => {
+      const seen = observation(row[1][place], context.answers);
+      const pick = element("button", { type: "button", "aria-pressed": String(strategy.key === chosen) }, strategy.title);
+      pick.addEventListener("click", () => choose(strategy.key));
+      const line = element("tr", { class: strategy.key === chosen ? "chosen" : null }, element("th", { scope: "row" }, pick));
+      if (seen === null) line.append(element("td", { colspan: "4", class: "m" }, "not run"));
+      else {
+        line.append(
+          element("td", {}, verdict(seen), ...marks(seen).flatMap((mark) => [" ", mark])),
+          element("td", {}, seen.choice < 0 ? "–" : named(about, context.index.labels, seen.choice)),
+          element("td", { class: "rule" }, spoken(seen.how)),
+          element("td", { class: "orders" }, orders(seen, context.index.labels)),
+        );
+      }
+      body.append(line);
+    });
+    const heads = ["Strategy", "Verdict", "Answer", "Read by", "Choice by rotation"].map((title) => element("th", { scope: "col" }, title));
+    const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body);
+    return element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Answers by strategy" }, table);
+  }
+
+  function provenanceLink(...cell) {
+    const id = `cell-${cell.join("-")}`;
+    if (document.getElementById(id) === null) return element("p", { hidden: true });
+    return element("p", { class: "small" }, element("a", { href: `#${id}` }, "Provenance of this cell"));
+  }
+
+  // The whole detail of one question, redrawn when another strategy is chosen in it.
+  function detail(context, place, strategy) {
+    const about = question(context.questions.rows[place]);
+    const row = context.answers.rows[place];
+    const box = element("div", { class: "detail" });
+    function draw(chosen) {
+      const at = context.index.strategies.findIndex((one) => one.key === chosen);
+      const seen = observation(row[1][at], context.answers);
+      const labels = context.index.labels;
+      const facts = element("p", { class: "facts-line" }, element("code", {}, about.id), ` · ${spoken(about.subject)}`);
+      if (about.relational) facts.append(" · relational options");
+      box.replaceChildren(
+        facts,
+        element("p", { class: "stem" }, about.stem),
+        optionList(about, labels, seen ? seen.choice : -1),
+        element("h5", {}, "Every strategy on this question"),
+        strategyTable(context, about, row, chosen, (next) => {
+          draw(next);
+          box.querySelector('button[aria-pressed="true"]').focus();
+        }),
+        element("h5", {}, `${context.index.strategies[at].title}: what was asked and answered`),
+        provenanceLink(context.model, context.benchmark, chosen),
+      );
+      if (seen === null) box.append(element("p", { class: "absent" }, "Not run."));
+      else box.append(element("div", { class: "cards" }, ...cards(seen, about, context.answers, labels, row)));
+    }
+    draw(strategy);
+    return box;
+  }
+
+  return { CORRECT, FLIPPED, TIED, TIE_DEPENDENT, BROKEN, FIXED, element, question, observation, verdict, marks, detail };
+})();
