@@ -31,7 +31,8 @@ def copy_repository(target: Path) -> Path:
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
-    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "copy"]):
+    commit = ["-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "copy"]
+    for command in (["init", "-q"], ["add", "-A"], commit):
         subprocess.run(["git", "-C", str(target), *command], check=True)
     return target
 

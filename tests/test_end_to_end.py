@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.pipeline, pytest.mark.model]
 def cut(root: Path) -> Path:
     """Nine questions and six, answers of at most 12 tokens: minutes become seconds, the way stays the same."""
     edits = {
-        "benchmark/pocket_qa.yaml": ("mix: {3: 6, 4: 48, 5: 6}, relational: 4", "mix: {3: 1, 4: 4, 5: 1}, relational: 1"),
+        "benchmark/pocket_qa.yaml": ("{3: 6, 4: 48, 5: 6}, relational: 4", "{3: 1, 4: 4, 5: 1}, relational: 1"),
         "benchmark/nonsense_qa.yaml": (": 50", ": 4"),
         "decoding/pocket.yaml": ("max_new_tokens: 64", "max_new_tokens: 12"),
         "study/pocket.yaml": ("resamples: 10000", "resamples: 500"),
@@ -96,9 +96,8 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(done: Path, models: s
     command = ["stablechoice", "reproduce", "study=pocket"]
     for _ in range(3):
         with (tmp_path / "log").open("ab") as log:
-            process = subprocess.Popen(
-                command, cwd=root, env=environment(STABLECHOICE_MODELS=models), stdout=log, stderr=log, start_new_session=True
-            )
+            settings = environment(STABLECHOICE_MODELS=models)
+            process = subprocess.Popen(command, cwd=root, env=settings, stdout=log, stderr=log, start_new_session=True)
         # The journal grows while the model answers: kill in the middle of that, without a chance to clean up.
         journal = root / ".journal" / "answers.sqlite-wal"
         deadline = time.monotonic() + 120
@@ -123,7 +122,8 @@ def test_editing_a_strategy_reruns_exactly_its_cells_and_what_hangs_on_them(done
         said = run(done, "dvc", "repro", STABLECHOICE_MODELS=models)
         ran = set(re.findall(r"Running stage '([^']+)'", said))
         cells = {f"{m}.{b}" for m in ("smollm2-135m", "simulated") for b in ("pocket_qa", "nonsense_qa")}
-        own = {f"{stage}@{cell}" for stage in ("generate-two_stage", "score-two_stage", "score-hidden_semantic") for cell in cells}
+        stages = ("generate-two_stage", "score-two_stage", "score-hidden_semantic")
+        own = {f"{stage}@{cell}" for stage in stages for cell in cells}
         # Answers did not change, so what only reads them has the same inputs as before and rests.
         assert ran - {"analyse", "report"} == own
     finally:

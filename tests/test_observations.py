@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,18 +54,7 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
 
 
 def row(**changes: object) -> Observation:
-    facts = dict(
-        question_id="0" * 16,
-        subject="s",
-        gold=0,
-        option_count=4,
-        relational=False,
-        choice=0,
-        reason=None,
-        how="lone_letter",
-        readings=(),
-    )
-    return Observation(**{**facts, **changes})  # type: ignore[arg-type]
+    return replace(Observation("0" * 16, "s", 0, 4, False, 0, None, "lone_letter", ()), **changes)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +65,7 @@ def row(**changes: object) -> Observation:
         (lambda text: text.replace('"gold"', '"golt"'), ":1: keys differ"),
         (lambda text: text.replace('"choice":0', '"choice":null'), ":1: choice None with reason None"),
         (lambda text: text.replace('"reason":null', '"reason":"empty"'), "exactly one of the two"),
-        (lambda text: text.replace('"choice":0,', '"choice":null,').replace('"reason":null', '"reason":"bored"'), "bored"),
+        (lambda text: text.replace('"choice":0,', '"choice":null,').replace('son":null', 'son":"bored"'), "bored"),
         (lambda text: "[1]\n", ":1: is no observation"),
         (lambda text: "not json\n", ":1: is no observation"),
     ],

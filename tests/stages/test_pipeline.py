@@ -30,7 +30,8 @@ def test_committed_pipelines_are_what_conf_describes() -> None:
 
 
 def test_derived_strategies_generate_nothing_and_read_the_cell_they_share(pocket: dict[str, dict]) -> None:
-    for derived, shared in {"direct": "cyclic", "reasoning_direct": "reasoning_cyclic", "hidden_semantic": "two_stage"}.items():
+    pairs = {"direct": "cyclic", "reasoning_direct": "reasoning_cyclic", "hidden_semantic": "two_stage"}
+    for derived, shared in pairs.items():
         assert f"generate-{derived}" not in pocket
         assert any(dep.endswith(f"/{shared}.jsonl") for dep in pocket[f"score-{derived}"]["deps"])
     assert any(dep.endswith("/visible_semantic.jsonl") for dep in pocket["generate-visible_llm"]["deps"])
@@ -43,8 +44,8 @@ def test_generating_depends_on_no_code(pocket: dict[str, dict]) -> None:
 
 
 def test_only_the_strategies_that_ask_with_a_prompt_depend_on_it(pocket: dict[str, dict]) -> None:
-    users = {n for n, s in pocket.items() if n.startswith("generate-") and "conf/prompt/paper/direct_mcq.txt" in s["deps"]}
-    assert users == {"generate-cyclic"}
+    users = {name for name, stage in pocket.items() if "conf/prompt/paper/direct_mcq.txt" in stage["deps"]}
+    assert users == {"generate-cyclic", "score-cyclic", "score-direct"}
 
 
 def test_a_strategys_file_is_a_parameter_of_its_own_cells_and_of_those_that_read_them(pocket: dict[str, dict]) -> None:

@@ -59,8 +59,8 @@ def _answer_model(configuration: Configuration, journal: Journal, model: str, pl
         write_provenance(_engine_facts(configuration.layout().folder, model), facts)
     failed = sum(cell.failed for cell in report.cells)
     sys.stderr.write(
-        f"{model}: {sum(c.requests for c in report.cells)} requests in {len(report.cells)} cells, {report.asked} asked now, "
-        f"{failed} without an answer text, {duration(time.monotonic() - start)}\n"
+        f"{model}: {sum(c.requests for c in report.cells)} requests in {len(report.cells)} cells, "
+        f"{report.asked} asked now, {failed} without an answer text, {duration(time.monotonic() - start)}\n"
     )
     engine.close()
     return not report.incomplete

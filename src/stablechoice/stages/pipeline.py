@@ -1,4 +1,4 @@
-"""Write the DVC pipelines from `conf/`: one `dvc.yaml` a study, one for the benchmarks; `conf/` stays the one source."""
+"""Write the DVC pipelines from `conf/`, the one source: a `dvc.yaml` for each study and one for the benchmarks."""
 
 from __future__ import annotations
 
