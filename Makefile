@@ -18,7 +18,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export DVC_NO_ANALYTICS := 1
 RUN := stablechoice
 
-.PHONY: help install reproduce prepare sample answer generate score analyse report pipeline test test-quick lint bench clean
+.PHONY: help install reproduce prepare sample models answer generate score analyse report pipeline test test-quick lint bench clean
 
 help: ## list every target
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ prepare: $(STAMP) ## the study's questions, pinned and checked
 
 sample: $(STAMP) ## the ids that the study asks
 	@$(RUN) reproduce study=$(STUDY) until=sample
+
+models: $(STAMP) ## fetch, convert and check the study's models beforehand
+	@$(RUN) models study=$(STUDY)
 
 answer: $(STAMP) ## answer what is missing, one process and one model load
 	@$(RUN) reproduce study=$(STUDY) until=answer

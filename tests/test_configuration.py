@@ -84,7 +84,7 @@ def test_every_file_is_short_and_commented(path: Path) -> None:
         ("study/pocket.yaml", "pocket_qa, nonsense_qa", "pocket_qa, pocket_qa", ["conf/study/pocket.yaml", "twice"]),
         (
             "decoding/pocket.yaml",
-            "max_new_tokens: 64",
+            "max_new_tokens: 32",
             "max_new_tokens: 0",
             ["conf/decoding/pocket.yaml", "'max_new_tokens'"],
         ),

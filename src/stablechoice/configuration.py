@@ -109,7 +109,7 @@ class Model:
     key: str
     title: str
     simulated: bool
-    engine_key: str
+    engine_files: tuple[str, ...]
     engine: Engine
 
 
@@ -160,11 +160,16 @@ class Configuration:
             self._composed[arguments] = self._compose(arguments, picked)
         return self._composed[arguments]
 
-    @staticmethod
-    def _applies(override: str, picked: Mapping[str, str]) -> bool:
-        """A dotted override applies where its group is composed; others would break composing a study alone."""
+    def _applies(self, override: str, picked: Mapping[str, str]) -> bool:
+        """A dotted override applies where its group is composed; others would break composing a study alone.
+
+        Where the command line also picks a file of the group, it is meant for that one: the study's other models or
+        strategies need not have the key.
+        """
         group = override.lstrip("+~").split("=", 1)[0].split(".", 1)[0].split("@", 1)[0]
-        return group not in GROUPS or group == "study" or group in picked
+        if group not in GROUPS or group == "study":
+            return True
+        return group in picked and self.chosen(group) in (None, picked[group])
 
     def _compose(self, arguments: tuple[str, ...], picked: Mapping[str, str]) -> DictConfig:
         GlobalHydra.instance().clear()
@@ -262,35 +267,21 @@ class Configuration:
             head, _, value = override.partition("=")
             if head.lstrip("+").split("@")[0].strip("/") == wanted:
                 return value
+        return self._defaults_of(group, name, wanted)[0]
+
+    def _defaults_of(self, group: str, name: str, wanted: str) -> tuple[str, ...]:
+        """All files of a nested group in a file's defaults list: a model with two routes names three engines."""
         raw = OmegaConf.load(self.conf / group / f"{name}.yaml")
         defaults = raw.get("defaults", []) if isinstance(raw, DictConfig) else []
-        for entry in defaults:
-            for key, value in entry.items() if isinstance(entry, DictConfig) else ():
-                if re.fullmatch(rf"/?{wanted}(@.*)?", str(key)):
-                    return str(value)
-        raise ConfigError(
-            f"{self._file(group, name)}: its defaults list must pick a file of conf/{wanted}, "
-            f"e.g. `- /{wanted}@{wanted}: {(choices(self.conf, wanted) or ['NAME'])[0]}`"
-        )
-
-    def cell(self) -> CellName:
-        """The one cell that the command line names.
-
-        Raises:
-            ConfigError: one of its three keys is missing, or the study does not hold it.
-        """
-        names = {group: self.chosen(group) for group in ("model", "benchmark", "strategy")}
-        missing = [f"{group}=" for group, name in names.items() if name is None]
-        if missing:
-            raise ConfigError(f"a cell is named by model=, benchmark= and strategy=; missing: {' '.join(missing)}")
-        self.compose()
-        cell = CellName(str(names["model"]), str(names["benchmark"]), str(names["strategy"]))
-        if cell not in self.study.cells:
+        pairs = [pair for entry in defaults if isinstance(entry, DictConfig) for pair in entry.items()]
+        found = tuple(str(value) for key, value in pairs if re.fullmatch(rf"/?{wanted}(@.*)?", str(key)))
+        if not found:
+            example = (choices(self.conf, wanted) or ["NAME"])[0]
             raise ConfigError(
-                f"{self._file('study', self.study_key)}: the study has no cell {' × '.join(cell)}; add it there"
+                f"{self._file(group, name)}: its defaults list must pick a file of conf/{wanted}, "
+                f"e.g. `- /{wanted}@{wanted}: {example}`"
             )
-        self._check_sharing(cell.strategy)
-        return cell
+        return found
 
     def layout(self) -> Layout:
         return Layout(self.root, self.study_key)
@@ -314,13 +305,15 @@ class Configuration:
                 raise ConfigError(
                     f"{where}: key {needed!r} is missing; a model has {', '.join(_MODEL_KEYS)} and its engine's keys"
                 )
-        engine_key = self._default_of("model", key, "engine")
+        engine_files = self._defaults_of("model", key, "engine")
         engine = values.pop("engine")
         title, simulated = values.pop("title"), values.pop("simulated")
         if not isinstance(simulated, bool):
             raise ConfigError(f"{where}: key 'simulated' must be true or false, not {simulated!r}")
-        built = _build(self._file("engine", engine_key), engine, model={"key": key, "root": str(self.root), **values})
-        return Model(key, str(title), simulated, engine_key, cast(Engine, built))
+        built = _build(
+            self._file("engine", engine_files[0]), engine, model={"key": key, "root": str(self.root), **values}
+        )
+        return Model(key, str(title), simulated, engine_files, cast(Engine, built))
 
     def benchmark(self, key: str) -> Source:
         return Source.from_mapping(self.group("benchmark", key), self._file("benchmark", key))

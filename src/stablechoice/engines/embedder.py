@@ -21,6 +21,8 @@ _LENGTHS = (16, 32, 64, 128, 256)
 """Texts are padded to the next of these numbers of tokens; the model reads 256 at most."""
 _TOKENS_A_PASS = 512
 _DECIMALS = 6
+_POLICY = 1
+"""Raised when texts begin to be embedded otherwise, so that kept vectors do not mix."""
 
 
 class SentenceEmbedder:
@@ -91,7 +93,7 @@ class SentenceEmbedder:
                 versions.append(metadata.version(package))
             except metadata.PackageNotFoundError:
                 versions.append("none")
-        return VectorStore(self._folder / f"vectors-{self._sha256[:12]}-{'-'.join(versions)}.sqlite")
+        return VectorStore(self._folder / f"vectors-{self._sha256[:12]}-{_POLICY}-{'-'.join(versions)}.sqlite")
 
     def _weights(self) -> Path:
         """The checked weights file."""

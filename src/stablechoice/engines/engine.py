@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from stablechoice.request import Decoding, Request, Response
 
+
 class Engine(Protocol):
     """Who answers. Building one is cheap: nothing is loaded or contacted before the first `answer`.
 

@@ -80,7 +80,10 @@ class SimulatedEngine:
             known: dict[str, list[Question]] = {}
             for path in self._knowledge:
                 if not path.is_file():
-                    raise ModelError(f"{path}: the simulated model's knowledge is missing; key 'knowledge' of its conf/model file names source files, as data/sources holds them")
+                    raise ModelError(
+                        f"{path}: the simulated model's knowledge is missing; "
+                        "key 'knowledge' of its conf/model file names source files, as data/sources holds them"
+                    )
                 for question in read_source(path):
                     known.setdefault(question.question, []).append(question)
             self._known = known

@@ -38,16 +38,42 @@ def configuration_sha256(resolved: Mapping[str, Any]) -> str:
 
 def _git(root: Path, *arguments: str) -> str | None:
     try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=20, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
 
 
+SOURCE_VARIABLE = "STABLECHOICE_SOURCE"
+"""Set in a container, which sees no git: the checkout's state as the program outside read it."""
+
+
 def source_state(root: Path) -> dict[str, Any]:
     """Commit and whether tracked files differ from it; None outside a git checkout."""
+    told = _told(SOURCE_VARIABLE)
+    if isinstance(told, dict):
+        return {"commit": told.get("commit"), "dirty": told.get("dirty")}
     changed = _git(root, "status", "--porcelain", "--untracked-files=no")
     return {"commit": _git(root, "rev-parse", "HEAD"), "dirty": None if changed is None else bool(changed)}
+
+
+def committed_at(root: Path) -> int | None:
+    """Time of the commit, in seconds since 1970; None outside a git checkout."""
+    said = _git(root, "log", "-1", "--format=%ct")
+    return int(said) if said else None
+
+
+def _told(variable: str) -> Any:
+    """A JSON value of the environment, or the plain text where it is none; None where the variable is not set."""
+    text = os.environ.get(variable)
+    if not text:
+        return None
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
 
 
 def _processor() -> str:
@@ -60,13 +86,13 @@ def _processor() -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Processor, cores and operating system; no host name and no path, which are nobody's business."""
+    """Processor, cores, operating system and container image; no host name and no path, which are nobody's business."""
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "container": os.environ.get("STABLECHOICE_IMAGE"),
+        "container": _told("STABLECHOICE_IMAGE"),
     }
 
 

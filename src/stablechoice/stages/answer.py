@@ -11,12 +11,14 @@ from stablechoice.cell_lock import locked
 from stablechoice.cell_plan import CellPlan
 from stablechoice.configuration import Configuration
 from stablechoice.driver import run as drive
-from stablechoice.errors import DataError, EngineError, ModelError
+from stablechoice.engines.offer import Offering
+from stablechoice.errors import ConfigError, DataError, EngineError, ModelError
 from stablechoice.generations import read
 from stablechoice.journal import Journal
 from stablechoice.measures.result import CellName
 from stablechoice.progress import Meter, duration
 from stablechoice.runtime.provenance import machine, packages, source_state, write_provenance
+from stablechoice.stages.beside import beside
 from stablechoice.stages.cell import cell_plan, derived, study_questions
 
 
@@ -43,6 +45,10 @@ def _answer_model(configuration: Configuration, journal: Journal, model: str, pl
     """Answer one model's cells; True when all of them are complete."""
     engine = configuration.model(model).engine
     start = time.monotonic()
+    if hasattr(engine, "on_progress"):
+        engine.on_progress = lambda jobs: sys.stderr.write(
+            f"{model}: {jobs.submitted} submitted, {jobs.jobs_running} jobs running, {jobs.done} done\n"
+        )
     with Meter(sys.stderr, model) as meter:
         report = drive(plans, journal, engine, progress=meter)
     if report.asked:
@@ -66,24 +72,14 @@ def _answer_model(configuration: Configuration, journal: Journal, model: str, pl
     return not report.incomplete
 
 
-def answer_study(configuration: Configuration) -> bool:
-    """Fill the journal for every cell of a study (or of the model that the command line names).
-
-    A model that cannot run is reported and the others are answered all the same.
-
-    Returns:
-        True when every cell is complete.
-
-    Raises:
-        ConfigError, DataError, JournalError: see their messages.
-    """
-    study, layout = configuration.checked(), configuration.layout()
-    only = configuration.chosen("model")
+def _answer_here(configuration: Configuration, models: Sequence[str]) -> bool:
+    """Answer models one after another in this process; True when every cell is complete."""
+    study, layout = configuration.study, configuration.layout()
     asking = [s for s in study.strategies if not derived(configuration, s)]
     questions = {b: study_questions(configuration, b) for b in study.benchmarks}
     complete = True
     with Journal.open(layout.journal) as journal:
-        for model in study.models if only is None else (only,):
+        for model in models:
             cells = [CellName(model, b, s) for b in study.benchmarks for s in asking]
             with locked(layout.locks, study.key, cells):
                 _import(journal, configuration, cells)
@@ -94,6 +90,30 @@ def answer_study(configuration: Configuration) -> bool:
                     sys.stderr.write(f"{model}: {error}\n")
                     complete = False
     return complete
+
+
+def answer_study(configuration: Configuration) -> bool:
+    """Fill the journal for every cell of a study (or of the model that the command line names).
+
+    Hosted models are asked side by side, each in a process of its own, while local ones take their turns in this one.
+    A model that cannot run is reported and the others are answered all the same.
+
+    Returns:
+        True when every cell is complete.
+
+    Raises:
+        ConfigError, DataError, JournalError: see their messages.
+    """
+    study = configuration.checked()
+    only = configuration.chosen("model")
+    if only is not None:
+        if only not in study.models:
+            raise ConfigError(f"conf/study/{study.key}.yaml: the study has no model {only!r}; add it there")
+        return _answer_here(configuration, [only])
+    hosted = [model for model in study.models if isinstance(configuration.model(model).engine, Offering)]
+    with beside(configuration.overrides, hosted) as running:
+        complete = _answer_here(configuration, [model for model in study.models if model not in hosted])
+        return running.wait() and complete
 
 
 def run(overrides: Sequence[str]) -> int:

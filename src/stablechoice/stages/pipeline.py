@@ -38,12 +38,25 @@ def _templates(configuration: Configuration, strategy: str, prompts: Prompts) ->
     return [f"conf/prompt/{prompts.bundle}/{name}.txt" for name in sorted(named)]
 
 
+def _engine_columns(configuration: Configuration) -> list[str]:
+    """Names under which a cell lists its engine files: one, or as many as the study's model with most routes has."""
+    most = max(len(configuration.model(model).engine_files) for model in configuration.study.models)
+    return ["engine", *(f"engine_{n}" for n in range(2, most + 1))]
+
+
 def _cells(configuration: Configuration) -> dict[str, dict[str, str]]:
     study = configuration.study
+    columns = _engine_columns(configuration)
+
+    def engines(model: str) -> dict[str, str]:
+        files = configuration.model(model).engine_files
+        # Where a model has fewer, the first stands again: DVC reads a file that is listed twice once.
+        return dict(zip(columns, [*files, *[files[0]] * (len(columns) - len(files))], strict=True))
+
     return {
         f"{model}.{benchmark}": {
             "model": model,
-            "engine": configuration.model(model).engine_key,
+            **engines(model),
             "benchmark": benchmark,
             "manifest": configuration.benchmark(benchmark).manifest,
         }
@@ -66,7 +79,8 @@ def _cell_stages(configuration: Configuration, strategy: str, prompts: Prompts) 
     own = f"{folder}/generations/{place}/{strategy}.jsonl"
     recorded = ([f"{folder}/generations/{place}/{shares}.jsonl"] if shares else []) + ([] if derived else [own])
     asked = ["data/benchmarks/${item.benchmark}.jsonl", "${item.manifest}", *templates]
-    files = ["model/${item.model}", "engine/${item.engine}", f"decoding/{study.decoding_key}"]
+    engines = [f"engine/${{item.{column}}}" for column in _engine_columns(configuration)]
+    files = ["model/${item.model}", *engines, f"decoding/{study.decoding_key}"]
     params: list[Any] = [{f"conf/strategy/{name}.yaml": None} for name in [strategy, *([shares] if shares else [])]]
     params += [{f"conf/{file}.yaml": None} for file in files]
     reading = [{f"conf/benchmark/{'${item.benchmark}'}.yaml": None}, {f"conf/embedder/{study.embedder}.yaml": None}]

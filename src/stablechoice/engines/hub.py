@@ -1,0 +1,69 @@
+"""A model's files from the Hugging Face hub: a pinned revision, local copies first, no remote code."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+from stablechoice.errors import ModelError
+
+_WANTED = ["*.safetensors", "*.safetensors.index.json", "*.json", "*.jinja", "*.model", "merges.txt", "vocab.txt"]
+_UNWANTED = ["*/*"]
+
+
+def snapshot(repository: str, revision: str) -> Path:
+    """Folder of a revision's safetensors and tokenizer.
+
+    A complete local copy is used without asking the network.
+
+    Raises:
+        ModelError: the repository or revision does not exist, is gated, or the hub cannot be reached.
+    """
+    from huggingface_hub import errors, snapshot_download
+
+    def fetch(*, local_files_only: bool) -> Path:
+        found = snapshot_download(
+            repository,
+            revision=revision,
+            allow_patterns=_WANTED,
+            ignore_patterns=_UNWANTED,
+            local_files_only=local_files_only,
+        )
+        return Path(str(found))
+
+    here = f"{repository} at revision {revision}"
+    try:
+        local = fetch(local_files_only=True)
+        if _complete(local):
+            return local
+    except (errors.LocalEntryNotFoundError, errors.IncompleteSnapshotError):
+        pass  # not here yet, or an interrupted download: it is continued
+    except errors.HFValidationError as error:
+        raise ModelError(f"{repository!r} is no id of the hub (owner/name); mend key 'hub'") from error
+    try:
+        folder = fetch(local_files_only=False)
+    except errors.GatedRepoError as error:
+        raise ModelError(f"{here}: is gated; accept its licence on the hub and log in (`hf auth login`)") from error
+    except errors.RepositoryNotFoundError as error:
+        raise ModelError(f"{here}: no such repository, or it is private; mend key 'hub' or log in") from error
+    except errors.RevisionNotFoundError as error:
+        raise ModelError(f"{here}: the repository has no such revision; mend key 'revision'") from error
+    except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, OSError) as error:
+        reason = textwrap.shorten(str(error), 160, placeholder="…")
+        raise ModelError(
+            f"{here}: is not in the local cache and the hub cannot be reached ({reason}); "
+            "fetch it where there is a network and copy HF_HOME, or use a model from a package or folder"
+        ) from error
+    if not _complete(folder):
+        raise ModelError(
+            f"{here}: no complete set of safetensors, neither in the local cache nor fetched; "
+            "check the network, or choose a revision that has them"
+        )
+    return folder
+
+
+def _complete(folder: Path) -> bool:
+    from stablechoice.engines.weights import weight_files
+
+    names = weight_files(folder)
+    return bool(names) and all((folder / name).is_file() for name in [*names, "config.json"])

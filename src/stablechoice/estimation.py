@@ -1,0 +1,182 @@
+"""What a study will ask, cost and take, before a single request is sent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from stablechoice.cell_plan import CellPlan
+from stablechoice.engines.engine import Engine
+from stablechoice.engines.offer import Offer, Offering
+from stablechoice.engines.prices import Price, Prices
+from stablechoice.engines.tokens import CHARACTERS_A_TOKEN, estimated_tokens
+from stablechoice.request import Request, Response
+from stablechoice.strategies.sharing import asked
+
+ANSWER_TOKENS = {
+    "direct_mcq": 2,
+    "option_matching": 2,
+    "option_matching_v3": 2,
+    "free_text": 15,
+    "free_text_v2": 25,
+    "text_extraction": 20,
+    "independent_hypothesis": 200,
+    "reasoning/direct_mcq": 200,
+    "reasoning/free_text": 200,
+}
+"""Completion tokens assumed for an answer to each template: a letter, a short text, or a brief reasoning."""
+
+_OTHER_TOKENS = 200
+_WAIT_SECONDS = 0.8  # assumed before an answer begins
+_TOKENS_A_SECOND = 60.0  # assumed while it is written
+
+
+@dataclass(slots=True)
+class Line:
+    """One model on one route.
+
+    Attributes:
+        requests: distinct requests; what cells share is counted once.
+        prompt, completion: tokens by the stated rules (`engines.tokens`, `ANSWER_TOKENS`).
+        longest: completion tokens if every answer ran to the token cap.
+    """
+
+    model: str
+    offer: Offer | None
+    price: Price | None
+    requests: int = 0
+    prompt: int = 0
+    completion: int = 0
+    longest: int = 0
+
+    @property
+    def money(self) -> float | None:
+        """What it will cost by the stated rules; None without a price."""
+        return self._money(self.completion)
+
+    @property
+    def most(self) -> float | None:
+        """What it will cost if every answer runs to the token cap; None without a price."""
+        return self._money(self.longest)
+
+    @property
+    def hours(self) -> float | None:
+        """At the configured limits; None for jobs (within 24 hours each) and for local models."""
+        if self.offer is None or self.offer.batch:
+            return None
+        limits = self.offer.limits
+        waiting = self.requests * _WAIT_SECONDS + self.completion / _TOKENS_A_SECOND
+        minutes = [waiting / limits.concurrency / 60]
+        if limits.requests_per_minute is not None:
+            minutes.append(self.requests / limits.requests_per_minute)
+        if limits.tokens_per_minute is not None:
+            minutes.append((self.prompt + self.completion) / limits.tokens_per_minute)
+        return max(minutes) / 60
+
+    def _money(self, completion: int) -> float | None:
+        if self.price is None or self.offer is None:
+            return None
+        return self.price.of(self.prompt, completion, batch=self.offer.batch)
+
+
+def estimate(cells: Iterable[CellPlan], engine: Engine, prices: Prices | None) -> list[Line]:
+    """Every distinct request of one model's cells, by route.
+
+    Args:
+        cells: those that ask (a derived strategy's cell asks nothing of its own).
+    """
+    lines: dict[tuple[str, str], Line] = {}
+    seen: set[tuple[str, str, tuple[str, ...], int]] = set()
+    for cell in cells:
+        for request in _requests(cell):
+            content = (request.prompt, request.prefill, request.letters, request.address.repetition)
+            if content in seen:
+                continue
+            seen.add(content)
+            offer = engine.offer(request) if isinstance(engine, Offering) else None
+            at = (offer.route, offer.served_as) if offer else ("", "")
+            if at not in lines:
+                price = prices.find(*at) if prices is not None else None
+                lines[at] = Line(cell.name.model, offer, price)
+            line, most = lines[at], 1 if request.letters else cell.decoding.max_new_tokens
+            line.requests += 1
+            line.prompt += estimated_tokens(request)
+            line.completion += min(_answer_tokens(request), most)
+            line.longest += most
+    return [lines[at] for at in sorted(lines)]
+
+
+def _requests(cell: CellPlan) -> Iterable[Request]:
+    for question in cell.questions:
+        for repetition in cell.repetitions:
+            order = cell.order and repetition == 0
+            for request in asked(cell.strategy, question, cell.prompts, _stand_in, order=order):
+                yield request.repeated(repetition) if repetition else request
+
+
+def _answer_tokens(request: Request) -> int:
+    return 1 if request.letters else ANSWER_TOKENS.get(request.address.step, _OTHER_TOKENS)
+
+
+def _stand_in(request: Request) -> Response:
+    """An answer as long as the rule says, so that a second stage's prompt has its length."""
+    length = round(_answer_tokens(request) * CHARACTERS_A_TOKEN)
+    return Response(("a word " * math.ceil(length / 7))[:length].rstrip() or "a")
+
+
+def shown(lines: Sequence[Line], prices: Prices | None) -> str:
+    """The estimate as a table, with the rules that it rests on."""
+    head = ("model", "route", "requests", "prompt tokens", "completion", "money", "at most", "hours")
+    rows = [head, *(_row(line) for line in lines), _total(lines)]
+    widths = [max(len(row[n]) for row in rows) for n in range(len(head))]
+    table = [_aligned(row, widths) for row in rows]
+    dated = f"prices of {prices.date} in {prices.currency}" if prices is not None else "no price file in conf/prices"
+    rules = (
+        f"{dated}; prompt tokens by the rule of {CHARACTERS_A_TOKEN} characters a token, completion tokens as assumed "
+        "for each template; at most: every answer runs to the token cap; batch: results within 24 hours a job"
+    )
+    return "\n".join([*(row.rstrip() for row in table), rules, ""])
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    """Names to the left, numbers to the right."""
+    cells = [one.ljust(widths[n]) if n < 2 else one.rjust(widths[n]) for n, one in enumerate(row)]
+    return "  ".join(cells)
+
+
+def _row(line: Line) -> tuple[str, ...]:
+    offer = line.offer
+    hours = "batch" if offer is not None and offer.batch else "-" if line.hours is None else f"{line.hours:.1f}"
+    return (
+        line.model,
+        offer.route if offer is not None else "this machine",
+        f"{line.requests:,}",
+        f"{line.prompt:,}",
+        f"{line.completion:,}",
+        _amount(line.money, offer),
+        _amount(line.most, offer),
+        hours,
+    )
+
+
+def _total(lines: Sequence[Line]) -> tuple[str, ...]:
+    money, most = ([one for line in lines if (one := getattr(line, key)) is not None] for key in ("money", "most"))
+    open_ones = any(line.offer is not None and line.price is None for line in lines)
+    more = " + ?" if open_ones else ""
+    return (
+        "all",
+        "",
+        f"{sum(line.requests for line in lines):,}",
+        f"{sum(line.prompt for line in lines):,}",
+        f"{sum(line.completion for line in lines):,}",
+        f"{sum(money):.2f}{more}",
+        f"{sum(most):.2f}{more}",
+        "",
+    )
+
+
+def _amount(money: float | None, offer: Offer | None) -> str:
+    if money is not None:
+        return f"{money:.2f}"
+    return "no price" if offer is not None else "-"

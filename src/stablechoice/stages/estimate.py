@@ -1,0 +1,30 @@
+"""Estimate: requests, tokens, money and hours of a study, before a single request is sent."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from stablechoice.configuration import Configuration
+from stablechoice.engines.prices import newest, read_prices
+from stablechoice.estimation import Line, estimate, shown
+from stablechoice.measures.result import CellName
+from stablechoice.stages.cell import cell_plan, derived, study_questions
+
+
+def run(overrides: Sequence[str]) -> int:
+    """Print the estimate of a study, or of the one model that the command line names."""
+    configuration = Configuration(tuple(overrides))
+    study = configuration.checked()
+    only = configuration.chosen("model")
+    asking = [s for s in study.strategies if not derived(configuration, s)]
+    questions = {b: study_questions(configuration, b) for b in study.benchmarks}
+    path = newest(configuration.conf / "prices")
+    prices = read_prices(path) if path is not None else None
+    lines: list[Line] = []
+    for model in study.models if only is None else (only,):
+        names = [CellName(model, b, s) for b in study.benchmarks for s in asking]
+        cells = [cell_plan(configuration, name, questions[name.benchmark]) for name in names]
+        lines += estimate(cells, configuration.model(model).engine, prices)
+    sys.stdout.write(shown(lines, prices))
+    return 0
