@@ -73,5 +73,5 @@ lint: $(STAMP) ## ruff and the type checker
 bench: $(STAMP) ## measure speed (bench/), results on the terminal
 	@for file in bench/bench_*.py; do echo "== $$file"; python $$file; done
 
-clean: ## remove what runs made: .venv, converted models, the journal of answers
-	rm -rf $(VENV) models .journal .mypy_cache .ruff_cache .pytest_cache
+clean: ## remove .venv, converted models and caches; answers (.journal) and results stay
+	rm -rf $(VENV) models .mypy_cache .ruff_cache .pytest_cache

@@ -12,7 +12,8 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
   echo "install: $python cannot make virtual environments; on Debian or Ubuntu install the package python3.11-venv" >&2
   exit 1
 fi
-[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+# An interrupted creation leaves an environment without pip: make it anew.
+"$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear "$venv"
 pip=("$venv/bin/python" -m pip --disable-pip-version-check --quiet)
 
 if [ "$torch" = auto ]; then

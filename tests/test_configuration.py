@@ -54,7 +54,7 @@ def test_every_model_builds_and_tells_its_identity_without_loading(key: str) -> 
 def test_every_file_is_short_and_commented(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     assert any(line.lstrip().startswith("#") for line in lines)
-    assert len(lines) <= 25
+    assert len(lines) <= 30
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        sys.stderr.write(
+            f"stablechoice {parsed.command}: {error.filename or 'the system'}: {error.strerror or error}; "
+            "free space or mend permissions there, then run it again\n"
+        )
+        return 1
 
 
 if __name__ == "__main__":

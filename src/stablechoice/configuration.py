@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import importlib
 import inspect
 import re
@@ -25,7 +26,8 @@ from stablechoice.measures.result import CellName
 from stablechoice.prompts import Prompts
 from stablechoice.questions.source import Source
 from stablechoice.reading.similarity import Similarity
-from stablechoice.request import Decoding
+from stablechoice.request import Decoding, canonical_json
+from stablechoice.strategies.settings import TEMPLATE_KEYS
 from stablechoice.strategies.strategy import Strategy
 
 GROUPS = ("study", "model", "strategy", "benchmark", "embedder")
@@ -154,7 +156,8 @@ class Configuration:
             if name not in known:
                 offer = f"{_nearest(name, known)} It has: {', '.join(known) or 'nothing'}"
                 raise ConfigError(f"conf/{group} has no {name}.yaml.{offer}")
-        plain = [o for o in self.overrides if o.split("=", 1)[0] not in GROUPS and self._applies(o, picked)]
+        own = (*GROUPS, "identity")
+        plain = [o for o in self.overrides if o.split("=", 1)[0] not in own and self._applies(o, picked)]
         arguments = tuple([f"{group}={name}" for group, name in sorted(picked.items())] + plain)
         if arguments not in self._composed:
             self._composed[arguments] = self._compose(arguments, picked)
@@ -220,6 +223,9 @@ class Configuration:
             if len(set(names)) < len(names):
                 raise ConfigError(f"{where}: key {listed!r} names something twice: {', '.join(map(str, names))}")
             values[listed] = tuple(str(n) for n in names)
+        for text in ("title", "prompts", "embedder"):
+            if not isinstance(values[text], str) or not values[text]:
+                raise ConfigError(f"{where}: key {text!r} must be a text, not {values[text]!r}")
         self._known(where, "embedder", "embedder", values["embedder"])
         seed = _whole(decoding_file, "seed", decoding["seed"], least=0)
         values["resamples"] = _whole(where, "resamples", values["resamples"], least=100)
@@ -235,13 +241,14 @@ class Configuration:
         Raises:
             ConfigError: any of the study's files is wrong, or a strategy's shared one is not in the study.
         """
+        prompts = self.prompts()
         for key in self.study.strategies:
             self._check_sharing(key)
+            self._check_templates(key, prompts)
         for key in self.study.models:
             self.model(key)
         for key in self.study.benchmarks:
             self.benchmark(key)
-        self.prompts()
         return self.study
 
     def _known(self, where: str, key: str, group: str, name: str) -> None:
@@ -249,6 +256,18 @@ class Configuration:
         if name not in known:
             offer = f"{_nearest(name, known)} It has: {', '.join(known) or 'nothing'}"
             raise ConfigError(f"{where}: key {key!r} names {name!r}, which conf/{group} lacks.{offer}")
+
+    def _check_templates(self, key: str, prompts: Prompts) -> None:
+        """A template that is misspelt would fail hours later, where it is first asked."""
+        names = [name for name, _ in prompts.templates]
+        where = self._file("strategy", key)
+        for name, value in self.group("strategy", key).items():
+            if name in TEMPLATE_KEYS and value is not None and value not in names:
+                offer = f"{_nearest(str(value), names)} It has: {', '.join(names)}"
+                bundle = f"conf/prompt/{prompts.bundle}"
+                raise ConfigError(f"{where}: key {name!r} names {value!r}, which bundle {bundle} lacks.{offer}")
+        if not isinstance(self.strategy(key).title, str):
+            raise ConfigError(f"{where}: key 'title' must be a text, not {self.strategy(key).title!r}")
 
     def _check_sharing(self, key: str) -> None:
         shares = self.strategy(key).shares
@@ -282,6 +301,36 @@ class Configuration:
                 f"e.g. `- /{wanted}@{wanted}: {example}`"
             )
         return found
+
+    def cell(self) -> CellName:
+        """The one cell that the command line names.
+
+        Raises:
+            ConfigError: one of its three keys is missing, the study does not hold it, or DVC planned it for another
+                identity of the model.
+        """
+        names = {group: self.chosen(group) for group in ("model", "benchmark", "strategy")}
+        missing = [f"{group}=" for group, name in names.items() if name is None]
+        if missing:
+            raise ConfigError(f"a cell is named by model=, benchmark= and strategy=; missing: {' '.join(missing)}")
+        self.compose()
+        cell = CellName(str(names["model"]), str(names["benchmark"]), str(names["strategy"]))
+        if cell not in self.study.cells:
+            where = self._file("study", self.study_key)
+            raise ConfigError(f"{where}: the study has no cell {' × '.join(cell)}; add it there")
+        self._check_sharing(cell.strategy)
+        planned = self.chosen("identity")
+        if planned is not None and planned != self.identity_sha256(cell.model):
+            raise ConfigError(
+                f"dvc.yaml was written for another identity of {cell.model} (engine protocol, weights or route); "
+                "run `make pipeline` and commit the result"
+            )
+        return cell
+
+    def identity_sha256(self, model: str) -> str:
+        """12 hex digits of the hash of a model's identity; it stands in DVC's commands, so a change re-runs cells."""
+        identity = canonical_json(dict(self.model(model).engine.identity()))
+        return hashlib.sha256(identity.encode("utf-8")).hexdigest()[:12]
 
     def layout(self) -> Layout:
         return Layout(self.root, self.study_key)
@@ -325,6 +374,12 @@ class Configuration:
         return cast(Similarity, built)
 
     def prompts(self) -> Prompts:
+        """The study's bundle of templates."""
+        bundles = sorted(folder.name for folder in (self.conf / "prompt").iterdir() if folder.is_dir())
+        if self.study.prompts not in bundles:
+            offer = f"{_nearest(self.study.prompts, bundles)} It has: {', '.join(bundles)}"
+            where = self._file("study", self.study_key)
+            raise ConfigError(f"{where}: key 'prompts' names {self.study.prompts!r}, which conf/prompt lacks.{offer}")
         return Prompts.load(self.conf / "prompt" / self.study.prompts)
 
     def resolved(self, cell: CellName) -> dict[str, Any]:

@@ -88,6 +88,12 @@ def test_a_missing_package_says_what_to_do(build: Build) -> None:
         build(package="no-such-package-anywhere").cosines("a", ["b"])
 
 
+def test_the_weights_can_be_checked_beforehand(build: Build) -> None:
+    assert (build().fetch() / "model.safetensors").is_file()
+    with pytest.raises(ModelError, match="pinned is 0000"):
+        build(sha256="0" * 64).fetch()
+
+
 def test_nothing_to_embed_needs_nothing(build: Build) -> None:
     build(package="no-such-package-anywhere").warm([])
 

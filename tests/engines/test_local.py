@@ -250,6 +250,12 @@ def test_sixteen_bits_answer_by_the_request_set_whatever_its_order(tiny: dict[st
     ]
 
 
+def test_files_can_be_fetched_and_checked_beforehand(tiny: dict[str, Any]) -> None:
+    assert LocalEngine(model=tiny).fetch() == Path(tiny["folder"])
+    with pytest.raises(ModelError, match="put back the pinned file"):
+        LocalEngine(model={**tiny, "sha256": "00" * 32}).fetch()
+
+
 def test_the_batch_enters_the_key_only_where_it_can_change_an_answer(tiny: dict[str, Any]) -> None:
     def key(**arguments: Any) -> str:
         return request_key(LocalEngine(model=tiny, **arguments).identity(), DECODING, asked()[0])

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stablechoice.engines.fingerprint import file_sha256
 from stablechoice.engines.simulated import SimulatedEngine
 from stablechoice.errors import ConfigError, ModelError
 from stablechoice.prompts import Prompts
@@ -29,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROMPTS = Prompts.load(ROOT / "conf" / "prompt" / "paper")
 DECODING = Decoding(0.0, 64)
 POCKET = read_source(ROOT / "data" / "sources" / "pocket_qa.jsonl")
+SHA256 = file_sha256(ROOT / "data" / "sources" / "pocket_qa.jsonl")
 NONSENSE = generate(42, 200, 4, ROOT / "data" / "sources" / "words.txt")
 STATED = {
     key: value
@@ -45,8 +47,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     root = tmp_path_factory.mktemp("knowledge")
     shutil.copy(ROOT / "data" / "sources" / "pocket_qa.jsonl", root / "pocket.jsonl")
 
-    def built(**changed: float) -> SimulatedEngine:
-        model = {"key": "simulated", "root": str(root), "knowledge": ["pocket.jsonl"], **STATED, **changed}
+    def built(**changed: object) -> SimulatedEngine:
+        model = {"key": "simulated", "root": str(root), "knowledge": {"pocket.jsonl": SHA256}, **STATED, **changed}
         return SimulatedEngine(model=model)
 
     return built
@@ -222,6 +224,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import test_simulated as t
+from stablechoice.engines.fingerprint import file_sha256
 from stablechoice.engines.simulated import SimulatedEngine
 engine = SimulatedEngine(model={"key": "simulated", **t.STATED})
 responses = t.ask(engine, [request for *_, request in t.rotated("reasoning/direct_mcq", t.NONSENSE[:20])])
@@ -247,11 +250,20 @@ def test_order_and_company_of_requests_change_nothing(build: Build) -> None:
 
 
 def test_identity_states_the_behaviour_and_needs_no_files() -> None:
-    engine = SimulatedEngine(model={"key": "simulated", "root": "/nowhere", "knowledge": ["absent.jsonl"], **STATED})
-    assert engine.identity() == {"engine": "simulated", "protocol": 1, "model": "simulated", **STATED}
+    engine = SimulatedEngine(
+        model={"key": "simulated", "root": "/nowhere", "knowledge": {"absent.jsonl": SHA256}, **STATED}
+    )
+    known = {"knowledge": [SHA256]}
+    assert engine.identity() == {"engine": "simulated", "protocol": 1, "model": "simulated", **known, **STATED}
     request = Request("q", Address("direct_mcq"), "Question: Which?")
     with pytest.raises(ModelError, match=r"/nowhere/absent.jsonl: .* key 'knowledge' of its conf/model file"):
         ask(engine, [request])
+
+
+def test_other_knowledge_than_the_pinned_is_refused(build: Build) -> None:
+    engine = build(knowledge={"pocket.jsonl": "0" * 64})
+    with pytest.raises(ModelError, match="pins 0000"):
+        ask(engine, [Request("q", Address("direct_mcq"), "Question: Which?")])
 
 
 @pytest.mark.parametrize(
@@ -262,7 +274,7 @@ def test_identity_states_the_behaviour_and_needs_no_files() -> None:
         ({"skill": None}, "key 'skill' must be a number"),
         ({"noise": -1}, "key 'noise' must be a number of at least 0"),
         ({"seed": 1.5}, "key 'seed' must be a whole number"),
-        ({"knowledge": "pocket.jsonl"}, "key 'knowledge' must be a list of files"),
+        ({"knowledge": "pocket.jsonl"}, "key 'knowledge' must map files to their sha256"),
     ],
 )
 def test_a_behaviour_that_makes_no_sense_is_refused(changed: dict[str, object], said: str) -> None:

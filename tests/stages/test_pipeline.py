@@ -50,12 +50,24 @@ def test_only_the_strategies_that_ask_with_a_prompt_depend_on_it(pocket: dict[st
 
 def test_a_strategys_file_is_a_parameter_of_its_own_cells_and_of_those_that_read_them(pocket: dict[str, dict]) -> None:
     users = {n for n, s in pocket.items() if {"conf/strategy/two_stage.yaml": None} in s.get("params", [])}
-    assert users == {"generate-two_stage", "score-two_stage", "score-hidden_semantic"}
+    assert users == {"generate-two_stage", "score-two_stage", "score-hidden_semantic", "analyse", "report"}
 
 
 def test_small_results_are_in_git_and_responses_in_the_cache(pocket: dict[str, dict]) -> None:
     assert {"data/pocket/tables": {"cache": False}} in pocket["analyse"]["outs"]
     assert pocket["report"]["outs"] == ["data/pocket/report"]
+
+
+def test_analysis_and_report_stand_on_all_that_they_read(pocket: dict[str, dict]) -> None:
+    for name in ("analyse", "report"):
+        assert {"src/stablechoice", "data/published", "conf/prompt/paper"} <= set(pocket[name]["deps"])
+        files = {file for param in pocket[name]["params"] for file in param}
+        assert {"conf/strategy/cyclic.yaml", "conf/benchmark/pocket_qa.yaml", "conf/engine/transformers.yaml"} <= files
+
+
+def test_a_models_identity_stands_in_the_command_of_its_cells(pocket: dict[str, dict]) -> None:
+    for name, stage in pocket.items():
+        assert ("identity=${item.identity}" in stage["cmd"]) == name.startswith(("generate-", "score-"))
 
 
 def test_writing_pipelines_twice_changes_nothing_the_second_time(tmp_path: Path) -> None:

@@ -61,6 +61,14 @@ class SentenceEmbedder:
         """What pins the embedder."""
         return {"sha256": self._sha256, "revision": self._revision}
 
+    def fetch(self) -> Path:
+        """Check the embedder's weights; returns the folder that they stand in.
+
+        Raises:
+            ModelError: the package or file is missing or is not what is pinned.
+        """
+        return self._weights().parent
+
     @property
     def loaded(self) -> bool:
         """Whether the model is in memory; stored vectors do without it."""
@@ -106,7 +114,7 @@ class SentenceEmbedder:
 
     def _loaded(self) -> Any:
         if self._model is None:
-            folder = self._weights().parent
+            folder = self.fetch()
             wait_patiently()
             try:
                 from sentence_transformers import SentenceTransformer

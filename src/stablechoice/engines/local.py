@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stablechoice.engines.batching import Prompt, waves
@@ -96,6 +97,14 @@ class LocalEngine:
             }
         return identity
 
+    def fetch(self) -> Path:
+        """Fetch, convert and check the model's files beforehand; returns their folder.
+
+        Raises:
+            ModelError: something is missing, is not what is pinned, or cannot be fetched.
+        """
+        return self._weights.locate()
+
     def answer(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[tuple[int, Response]]:
         """Answer by greedy decoding, shorter prompts and those that begin alike first.
 
@@ -142,7 +151,7 @@ class LocalEngine:
     def _loaded(self) -> tuple[Checkpoint, Greedy]:
         if self._checkpoint is None or self._greedy is None:
             wait_patiently()
-            folder = self._weights.locate()
+            folder = self.fetch()
 
             import torch
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from stablechoice.engines.behaviour import Behaviour
+from stablechoice.engines.fingerprint import file_sha256
 from stablechoice.engines.presented import Presented, names, presented
 from stablechoice.engines.scripted import written
 from stablechoice.errors import ConfigError, ModelError
@@ -46,17 +47,23 @@ class SimulatedEngine:
     def __init__(self, *, model: Mapping[str, Any]) -> None:
         self.behaviour = Behaviour.of(model)
         self._key = str(model.get("key", "simulated"))
-        knowledge = model.get("knowledge", [])
-        if not isinstance(knowledge, list | tuple) or not all(isinstance(path, str) for path in knowledge):
+        knowledge = model.get("knowledge", {})
+        if not isinstance(knowledge, Mapping) or not all(
+            isinstance(part, str) for part in (*knowledge, *knowledge.values())
+        ):
             raise ConfigError(
-                f"conf/model/{self._key}.yaml: key 'knowledge' must be a list of files, not {knowledge!r}"
+                f"conf/model/{self._key}.yaml: key 'knowledge' must map files to their sha256, not be {knowledge!r}"
             )
-        self._knowledge = [Path(str(model.get("root", "."))) / path for path in knowledge]
+        self._root = Path(str(model.get("root", ".")))
+        self._knowledge = dict(sorted(knowledge.items()))
         self._known: dict[str, list[Question]] | None = None
 
     def identity(self) -> Mapping[str, Any]:
-        """The stated behaviour. Knowledge files need not be there yet; the questions asked stand in the prompts."""
-        return {"engine": "simulated", "protocol": PROTOCOL, "model": self._key, **asdict(self.behaviour)}
+        """The stated behaviour and the hashes of what it knows; the files need not be there yet."""
+        knowledge = sorted(self._knowledge.values())
+        return {"engine": "simulated", "protocol": PROTOCOL, "model": self._key, "knowledge": knowledge} | asdict(
+            self.behaviour
+        )
 
     def answer(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[tuple[int, Response]]:
         """Answer each request in turn.
@@ -70,7 +77,7 @@ class SimulatedEngine:
             yield index, _Mind(self.behaviour, request, shown, _recognised(shown, known)).respond(decoding)
 
     def facts(self) -> Mapping[str, Any]:
-        return {"simulated": True, "knowledge": [path.name for path in self._knowledge]}
+        return {"simulated": True, "knowledge": [Path(name).name for name in self._knowledge]}
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -78,11 +85,16 @@ class SimulatedEngine:
     def _recollect(self) -> dict[str, list[Question]]:
         if self._known is None:
             known: dict[str, list[Question]] = {}
-            for path in self._knowledge:
+            for path, pinned in ((self._root / name, sha256) for name, sha256 in self._knowledge.items()):
                 if not path.is_file():
                     raise ModelError(
                         f"{path}: the simulated model's knowledge is missing; "
                         "key 'knowledge' of its conf/model file names source files, as data/sources holds them"
+                    )
+                if (found := file_sha256(path)) != pinned:
+                    raise ModelError(
+                        f"{path}: sha256 is {found}, but conf/model/{self._key}.yaml pins {pinned}: what the "
+                        "simulated model knows has changed; put the new hash there, and its answers are made anew"
                     )
                 for question in read_source(path):
                     known.setdefault(question.question, []).append(question)

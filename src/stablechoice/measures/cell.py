@@ -32,6 +32,7 @@ class Cell:
 
     Attributes:
         title: the strategy's name in tables. order: where flip and RStd come from, see `strategy.Order`.
+        tie_word: the benchmark's word in tie-breaks; samples of one benchmark under several keys share it.
         gold, option_count, relational: [q] facts of the questions.
         choice: [q] canonical option, `UNSCORED` where none could be read; reasons: why.
         readings: [q, r] canonical option read under each rotation, `UNSCORED` where the answer could not be read,
@@ -45,6 +46,7 @@ class Cell:
     name: CellName
     title: str
     order: Order
+    tie_word: str
     question_ids: tuple[str, ...]
     reasons: tuple[Reason | None, ...]
     gold: IntArray
@@ -61,7 +63,15 @@ class Cell:
     completion_tokens: IntArray
 
     @classmethod
-    def of(cls, name: CellName, observations: Iterable[Observation], *, order: Order, title: str) -> Cell:
+    def of(
+        cls,
+        name: CellName,
+        observations: Iterable[Observation],
+        *,
+        order: Order,
+        title: str,
+        tie_word: str | None = None,
+    ) -> Cell:
         """Arrays of a cell's observations, whatever order they come in.
 
         Raises:
@@ -85,6 +95,7 @@ class Cell:
             name=CellName(*name),
             title=title,
             order=order,
+            tie_word=tie_word or name.benchmark,
             question_ids=tuple(row.question_id for row in rows),
             reasons=tuple(row.reason for row in rows),
             gold=_ints([row.gold for row in rows]),

@@ -109,7 +109,7 @@ def _resolved(cell: Cell, tops: _Tops, seed: int, rule: TieRule, method: str) ->
     correct = int((tops.gold_top & ~tops.tied).sum())
     for row in np.flatnonzero(tops.tied & tops.gold_top).tolist():
         tied = np.flatnonzero(tops.top[row]).tolist()
-        correct += rule(seed, cell.name.benchmark, cell.question_ids[row], method, tied) == cell.gold[row]
+        correct += rule(seed, cell.tie_word, cell.question_ids[row], method, tied) == cell.gold[row]
     return correct
 
 

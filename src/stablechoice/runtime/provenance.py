@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from stablechoice import __version__
+from stablechoice.durable import write_whole
 from stablechoice.request import canonical_json
 
 PACKAGES = (
@@ -109,10 +110,7 @@ def packages() -> dict[str, str]:
 
 def write_provenance(path: Path, facts: Mapping[str, Any]) -> None:
     """Write one cell's side file; keys sorted, readable."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     # A benchmark's sampling mix has whole numbers as keys.
     layout = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
     body = orjson.dumps(dict(facts), option=layout)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(body)
-    partial.replace(path)
+    write_whole(path, body)

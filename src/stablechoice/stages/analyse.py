@@ -69,7 +69,8 @@ def results(configuration: Configuration) -> Results:
     cells = {}
     for name, rows in observations.items():
         strategy = configuration.strategy(name.strategy)
-        cells[name] = Cell.of(name, rows, order=strategy.order, title=strategy.title)
+        word = configuration.benchmark(name.benchmark).benchmark
+        cells[name] = Cell.of(name, rows, order=strategy.order, title=strategy.title, tie_word=word)
     relational = {row.question_id for rows in observations.values() for row in rows if row.relational}
     analysis = analyse(
         cells,

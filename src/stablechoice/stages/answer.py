@@ -34,7 +34,8 @@ def _import(journal: Journal, configuration: Configuration, cells: Sequence[Cell
             sys.stderr.write(f"answer: left out: {error}\n")
             continue
         known = journal.lookup([row.key for row in rows])
-        journal.record([row for row in rows if row.key not in known], model=cell.model)
+        # Only answers: what failed may be asked again.
+        journal.record([r for r in rows if r.key not in known and r.response.status == "ok"], model=cell.model)
 
 
 def _engine_facts(folder: Path, model: str) -> Path:

@@ -26,11 +26,19 @@ from stablechoice.runtime.provenance import (
 )
 from stablechoice.stages.cell import cell_plan, derived, shared_generations, study_questions
 
+REPLAY = "STABLECHOICE_REPLAY"
+"""Environment variable under which a cell only replays the journal and asks nothing."""
+
 
 def _complete(configuration: Configuration, journal: Journal, cell: CellPlan) -> int:
     """Ask for what the journal lacks; returns how many requests that were."""
     if not drive([cell], journal).incomplete:
         return 0
+    if REPLAY in os.environ:
+        raise EngineError(
+            f"cell {'/'.join(cell.name)}: the journal lacks answers; `stablechoice answer` gets them "
+            "and says what hinders it"
+        )
     engine = configuration.model(cell.name.model).engine
     with Meter(sys.stderr, "/".join(cell.name)) as meter:
         report = drive([cell], journal, engine, progress=meter)

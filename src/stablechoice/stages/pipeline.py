@@ -17,11 +17,24 @@ from stablechoice.strategies.sharing import is_derived
 
 _HEAD = "# Written by `make pipeline` from {source}: edit that, run `make pipeline`, and commit both.\n"
 _CODE = "src/stablechoice"
-_READING_CODE = [f"{_CODE}/{room}" for room in ("questions", "reading", "strategies")] + [
-    f"{_CODE}/{file}"
-    for file in ("cell_plan.py", "observation.py", "observations.py", "prompts.py", "request.py", "stages/score.py")
+_READING_CODE = [
+    f"{_CODE}/{part}"
+    for part in (
+        "cell_plan.py",
+        "configuration.py",
+        "engines/embedder.py",
+        "generations.py",
+        "observation.py",
+        "observations.py",
+        "prompts.py",
+        "questions",
+        "reading",
+        "request.py",
+        "stages/cell.py",
+        "stages/score.py",
+        "strategies",
+    )
 ]
-_REPORT_CODE = [f"{_CODE}/measures", f"{_CODE}/report"]
 
 Stages = dict[str, Any]
 
@@ -56,6 +69,7 @@ def _cells(configuration: Configuration) -> dict[str, dict[str, str]]:
     return {
         f"{model}.{benchmark}": {
             "model": model,
+            "identity": configuration.identity_sha256(model),
             **engines(model),
             "benchmark": benchmark,
             "manifest": configuration.benchmark(benchmark).manifest,
@@ -73,6 +87,8 @@ def _cell_stages(configuration: Configuration, strategy: str, prompts: Prompts) 
     folder = f"data/{study.key}"
     place = "${item.model}/${item.benchmark}"
     keys = f"study={study.key} model=${{item.model}} benchmark=${{item.benchmark}} strategy={strategy}"
+    # Not a setting: it makes DVC see a new engine protocol or other weights, which stand in no parameter file.
+    keys += " identity=${item.identity}"
     templates = _templates(configuration, strategy, prompts)
     if shares:
         templates = sorted({*templates, *_templates(configuration, shares, prompts)})
@@ -83,7 +99,8 @@ def _cell_stages(configuration: Configuration, strategy: str, prompts: Prompts) 
     files = ["model/${item.model}", *engines, f"decoding/{study.decoding_key}"]
     params: list[Any] = [{f"conf/strategy/{name}.yaml": None} for name in [strategy, *([shares] if shares else [])]]
     params += [{f"conf/{file}.yaml": None} for file in files]
-    reading = [{f"conf/benchmark/{'${item.benchmark}'}.yaml": None}, {f"conf/embedder/{study.embedder}.yaml": None}]
+    params += [{f"conf/study/{study.key}.yaml": ["prompts"]}]
+    reading = [{"conf/benchmark/${item.benchmark}.yaml": None}, {f"conf/embedder/{study.embedder}.yaml": None}]
     stages: Stages = {}
     if not derived:
         stages[f"generate-{strategy}"] = {
@@ -108,27 +125,31 @@ def _cell_stages(configuration: Configuration, strategy: str, prompts: Prompts) 
 
 
 def _study_wide_stages(configuration: Configuration) -> Stages:
+    """Analysis and report read the whole study, so all of its configuration and the whole package stand behind them."""
     study = configuration.study
     folder = f"data/{study.key}"
-    titles = [{f"conf/study/{study.key}.yaml": None}, {f"conf/decoding/{study.decoding_key}.yaml": None}]
-    titles += [{f"conf/model/{m}.yaml": ["title", "simulated"]} for m in study.models]
+    files = [f"study/{study.key}", f"decoding/{study.decoding_key}", f"embedder/{study.embedder}"]
+    files += [f"model/{model}" for model in study.models]
+    files += sorted({f"engine/{file}" for model in study.models for file in configuration.model(model).engine_files})
+    files += [f"benchmark/{benchmark}" for benchmark in study.benchmarks]
+    files += [f"strategy/{strategy}" for strategy in study.strategies]
+    params = [{f"conf/{file}.yaml": None} for file in files]
+    inputs = [f"data/benchmarks/{benchmark}.jsonl" for benchmark in study.benchmarks]
+    inputs += [configuration.benchmark(benchmark).manifest for benchmark in study.benchmarks]
+    inputs += ["data/published", f"conf/prompt/{study.prompts}", _CODE]
     uncached: dict[str, Any] = {"cache": False}
     return {
         "analyse": {
             "cmd": f"stablechoice analyse study={study.key}",
-            "params": titles,
-            "deps": [f"{folder}/observations", *_REPORT_CODE, f"{_CODE}/stages/analyse.py"],
+            "params": params,
+            "deps": [f"{folder}/observations", *inputs],
             "outs": [{f"{folder}/tables": uncached}, {f"{folder}/figures": uncached}],
             "metrics": [{f"{folder}/metrics.json": uncached}],
         },
         "report": {
             "cmd": f"stablechoice report study={study.key}",
-            "params": titles,
-            "deps": [
-                f"{folder}/{part}" for part in ("generations", "observations", "tables", "figures", "metrics.json")
-            ]
-            + [f"data/benchmarks/{b}.jsonl" for b in study.benchmarks]
-            + [*_REPORT_CODE, f"{_CODE}/stages/report.py"],
+            "params": params,
+            "deps": [f"{folder}/{part}" for part in ("generations", "observations", "tables", "figures")] + inputs,
             "outs": [f"{folder}/report"],
         },
     }
@@ -141,12 +162,14 @@ def study_pipeline(configuration: Configuration) -> dict[str, Any]:
     for strategy in configuration.checked().strategies:
         stages |= _cell_stages(configuration, strategy, prompts)
     stages |= _study_wide_stages(configuration)
-    scatter = f"data/{configuration.study.key}/figures/accuracy_flip.csv"
+    # Unlike a stage's paths, those of plots are relative to the file that they stand in.
+    place = "data/pocket" if configuration.study.key == "pocket" else "."
+    scatter = f"{place}/figures/accuracy_flip.csv"
     plots = [{"Accuracy against flip": {"template": "scatter", "x": "flip", "y": {scatter: "accuracy"}}}]
     return {"vars": [{"cells": _cells(configuration)}], "stages": stages, "plots": plots}
 
 
-def _benchmark_stages(key: str, source: Source, root: Path) -> Stages:
+def _benchmark_stages(key: str, source: Source) -> Stages:
     prepared = f"data/benchmarks/{key}.jsonl"
     shipped = f"data/sources/{source.file}"
     manifests = [source.manifest, *([source.repeats] if source.repeats else [])]
@@ -155,7 +178,8 @@ def _benchmark_stages(key: str, source: Source, root: Path) -> Stages:
         f"prepare-{key}": {
             "cmd": f"stablechoice prepare benchmark={key}",
             "params": [{f"conf/benchmark/{key}.yaml": None}],
-            "deps": ([shipped] if source.file and (root / shipped).is_file() else []) + [code],
+            # What the hub has too may lie anywhere; its hash is pinned in the configuration.
+            "deps": ([shipped] if source.hub is None else []) + [code],
             "outs": [prepared],
         },
         f"sample-{key}": {
@@ -171,7 +195,7 @@ def benchmarks_pipeline(configuration: Configuration) -> dict[str, Any]:
     """Prepare and sample each benchmark of `conf/benchmark`; a study pulls those that it needs."""
     stages: Stages = {}
     for key in choices(configuration.conf, "benchmark"):
-        stages |= _benchmark_stages(key, configuration.benchmark(key), configuration.root)
+        stages |= _benchmark_stages(key, configuration.benchmark(key))
     return {"stages": stages}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from rich.console import Console
 
 from stablechoice.configuration import Configuration
 from stablechoice.errors import ConfigError, StablechoiceError
+from stablechoice.stages.generate import REPLAY
 from stablechoice.stages.pipeline import pipeline_file, write_pipelines
 
 STEPS = ("prepare", "sample", "answer", "generate", "score", "analyse", "report")
@@ -47,7 +49,8 @@ class Pipeline:
         return list(yaml.safe_load(text)["stages"])
 
     def dvc(self, *arguments: str) -> subprocess.Popen[str]:
-        environment = {**os.environ, "PATH": _with_own_bin()}
+        # What `answer` could not get is not asked again cell by cell, each with a budget of its own.
+        environment = {**os.environ, "PATH": _with_own_bin(), REPLAY: "1"}
         return subprocess.Popen(
             [sys.executable, "-m", "dvc", *arguments],
             cwd=self.configuration.root,
@@ -60,7 +63,7 @@ class Pipeline:
         )
 
     def up_to_date(self, step: str) -> bool:
-        process = self.dvc("status", "--quiet", *self.targets(step))
+        process = self.dvc("status", "--quiet", "--with-deps", *self.targets(step))
         process.communicate()
         return process.returncode == 0
 
@@ -104,7 +107,9 @@ def _repro(console: Console, pipeline: Pipeline, step: str, *, keep_going: bool)
             else:
                 console.print(f"       {text}", highlight=False, markup=False)
     except KeyboardInterrupt:
-        process.wait()
+        # A signal to this process alone does not reach DVC; its pipe must be drained or it would never end.
+        process.send_signal(signal.SIGINT)
+        process.communicate()
         raise
     return process.wait() != 0
 
@@ -142,6 +147,11 @@ def run(overrides: Sequence[str]) -> int:
             f"{others[0]}: reproduce takes study= and until= alone; set other values in conf/, which DVC follows"
         )
     configuration = Configuration(rest)
+    if not (configuration.root / ".git").exists() or not (configuration.root / ".dvc").is_dir():
+        raise ConfigError(
+            f"{configuration.root}: is no git and DVC repository, which DVC needs; clone it instead of "
+            "unpacking it, or run `git init && dvc init` there"
+        )
     console = Console(soft_wrap=True)
     start = time.monotonic()
     for path in write_pipelines(configuration.root, configuration.study_key):
@@ -161,7 +171,8 @@ def run(overrides: Sequence[str]) -> int:
         failed = _answer(configuration) or failed
     if at > STEPS.index("answer"):
         console.print(f"{title}: replaying, scoring and tabulating with DVC", highlight=False)
-        failed = _repro(console, pipeline, step, keep_going=True) or failed
+        # Cells that could not be answered fail here by name, so DVC's verdict replaces the one above.
+        failed = _repro(console, pipeline, step, keep_going=True)
     console.print(f"done in {time.monotonic() - start:.0f} s", highlight=False)
     return _close(console, configuration, step, failed=failed)
 

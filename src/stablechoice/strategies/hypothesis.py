@@ -60,10 +60,14 @@ class IndependentHypothesis:
         """
         options = range(len(question.options))
         responses = [required_answer(question, answers, self.prompt, option=option) for option in options]
-        scores = tuple(read_score(response)[0] for response in responses)
+        read = [read_score(response) for response in responses]
+        scores = tuple(score for score, _ in read)
         best = max((score for score in scores if score is not None), default=None)
         if best is None:
-            return Outcome(None, "no_valid_score", "", scores=scores)
+            # Where every option failed for one reason (all cut, none came), that reason says more.
+            reasons = {reason for _, reason in read}
+            reason = reasons.pop() if len(reasons) == 1 else None
+            return Outcome(None, reason or "no_valid_score", "", scores=scores)
         tied = tuple(option for option, score in enumerate(scores) if score == best)
         if len(tied) == 1:
             return Outcome(tied[0], None, "score", scores=scores)

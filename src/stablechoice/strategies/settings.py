@@ -15,6 +15,9 @@ TIE_METHODS = (
 )
 """Method words of the canonical tie-break (PROTOCOL 4). The word is hashed, so a misspelt one would change answers."""
 
+TEMPLATE_KEYS = ("prompt", "first", "matcher", "fallback")
+"""Keys of a strategy's YAML file that name a template of the study's bundle."""
+
 
 def check_choice(title: str, key: str, value: str, allowed: Collection[str]) -> None:
     """Refuse a value that is none of the allowed ones.
