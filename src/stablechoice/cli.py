@@ -17,7 +17,7 @@ COMMANDS = {
     "sample": ("stablechoice.stages.sample", "the ids that a study asks, by the papers' rules: benchmark=NAME"),
     "models": ("stablechoice.stages.models", "fetch and check the models of a study beforehand: study=NAME"),
     "estimate": ("stablechoice.stages.estimate", "tokens, money and hours, beforehand: study=NAME [model=NAME]"),
-    "answer": ("stablechoice.stages.answer", "answer everything that a study still lacks: study=NAME [model=NAME]"),
+    "answer": ("stablechoice.stages.answer", "answer what a study still lacks: study=NAME [model=NAME] [retry=failed]"),
     "generate": ("stablechoice.stages.generate", "one cell's raw generations: study= model= benchmark= strategy="),
     "score": ("stablechoice.stages.score", "one cell's observations, read from its generations: same keys"),
     "analyse": ("stablechoice.stages.analyse", "tables, figures and metrics of a study: study=NAME"),

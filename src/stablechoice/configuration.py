@@ -156,7 +156,7 @@ class Configuration:
             if name not in known:
                 offer = f"{_nearest(name, known)} It has: {', '.join(known) or 'nothing'}"
                 raise ConfigError(f"conf/{group} has no {name}.yaml.{offer}")
-        own = (*GROUPS, "identity")
+        own = (*GROUPS, "identity", "retry")
         plain = [o for o in self.overrides if o.split("=", 1)[0] not in own and self._applies(o, picked)]
         arguments = tuple([f"{group}={name}" for group, name in sorted(picked.items())] + plain)
         if arguments not in self._composed:

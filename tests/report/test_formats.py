@@ -7,12 +7,11 @@ import io
 import string
 
 import pytest
-import rich.console
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stablechoice.report.catalogue import main_table, tables
-from stablechoice.report.formats import escape_markdown, one_line, render_terminal, to_csv, to_markdown
+from stablechoice.report.formats import escape_markdown, one_line, to_csv, to_markdown, to_terminal
 from stablechoice.report.table import Column, Table, number, text
 
 from .small_study import by_hand
@@ -153,19 +152,12 @@ def test_any_title_keeps_rows_and_columns(titles: list[str]) -> None:
     assert [row.replace("\\|", "").count("|") for row in rows] == [3] * (len(titles) + 2)
 
 
-def shown(table: Table, width: int = 80) -> str:
-    console = rich.console.Console(width=width, file=io.StringIO(), color_system=None)
-    with console.capture() as capture:
-        console.print(render_terminal(table))
-    return capture.get()
-
-
 def test_the_terminal_reads_no_markup_from_titles() -> None:
-    assert "[bold red]markup[/]" in shown(titled("[bold red]markup[/]"), width=120)
+    assert "[bold red]markup[/]" in to_terminal(titled("[bold red]markup[/]"), width=120)
 
 
 def test_the_main_table_fits_a_terminal_of_eighty() -> None:
-    printed = shown(main_table(*by_hand()))
+    printed = to_terminal(main_table(*by_hand()))
     assert max(len(line) for line in printed.splitlines()) <= 80
     row = next(line for line in printed.splitlines() if line.split()[:1] == ["Two-stage"])
     assert [word for word in row.split() if word.endswith("†")] == ["70.00†", "25.00†", "20.00†"]

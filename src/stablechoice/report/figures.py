@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stablechoice.durable import write_whole
 from stablechoice.errors import AnalysisError
 from stablechoice.measures.cell import Cell
 from stablechoice.measures.result import Analysis, CellName
@@ -187,7 +188,7 @@ def write_figures(folder: Path, figures: Sequence[Figure]) -> list[Path]:
         contents = {"csv": figure.csv.encode("utf-8"), "svg": figure.svg, "pdf": figure.pdf}
         for ending, content in contents.items():
             path = folder / f"{figure.name}.{ending}"
-            path.write_bytes(content)
+            write_whole(path, content)
             written.append(path)
     return written
 

@@ -7,6 +7,7 @@ import io
 from typing import Literal
 
 import rich.box
+import rich.console
 import rich.table
 import rich.text
 from tabulate import tabulate
@@ -95,6 +96,14 @@ def to_markdown(table: Table) -> str:
         "\n\n".join(part for part in (heading, escape_markdown(f"{table.shows} {table.origin}"), body, notes) if part)
         + "\n"
     )
+
+
+def to_terminal(table: Table, width: int = 80) -> str:
+    """The table as plain text of a terminal's width, with no trailing blanks: what a run ends with."""
+    console = rich.console.Console(width=width, file=io.StringIO(), color_system=None, legacy_windows=False)
+    with console.capture() as capture:
+        console.print(render_terminal(table))
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n") + "\n"
 
 
 def render_terminal(table: Table) -> rich.table.Table:

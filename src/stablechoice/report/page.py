@@ -11,6 +11,7 @@ from typing import Any, Literal
 import jinja2
 from markupsafe import Markup
 
+from stablechoice.durable import write_whole
 from stablechoice.errors import AnalysisError
 from stablechoice.measures.result import Analysis, CellName
 from stablechoice.questions.question import LABELS
@@ -126,13 +127,13 @@ def write_report(folder: Path, contents: Contents, placement: Placement = "besid
     details = folder / DETAILS
     _clear(details)
     written = [folder / PAGE]
-    written[0].write_text(page, encoding="utf-8", newline="\n")
+    write_whole(written[0], page.encode("utf-8"))
     if placement == "inside":
         return written
     details.mkdir(exist_ok=True)
     for detail in contents.explorer.details():
         path = details / detail.file
-        path.write_text(detail.script, encoding="utf-8", newline="\n")
+        write_whole(path, detail.script.encode("utf-8"))
         written.append(path)
     return written
 

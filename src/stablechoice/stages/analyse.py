@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stablechoice.configuration import Configuration
+from stablechoice.durable import write_whole
 from stablechoice.errors import AnalysisError
 from stablechoice.measures.analysis import analyse
 from stablechoice.measures.cell import Cell
@@ -18,6 +19,7 @@ from stablechoice.report.compare import compare
 from stablechoice.report.compare_tables import comparison_tables
 from stablechoice.report.extras import Extras, extras_of
 from stablechoice.report.figures import draw_figures, write_figures
+from stablechoice.report.formats import to_terminal
 from stablechoice.report.published import load_published
 from stablechoice.report.study import Entry, Study, whole_grid
 from stablechoice.report.table import Table
@@ -105,6 +107,7 @@ def run(overrides: Sequence[str]) -> int:
         # A table of a cell that left the study must not linger.
         shutil.rmtree(folder, ignore_errors=True)
     write_tables(layout.tables, [found.main_table, *found.tables, *comparisons(configuration, found)])
+    write_whole(layout.tables / "main.txt", to_terminal(found.main_table).encode("utf-8"))
     write_figures(layout.figures, draw_figures(found.study, found.analysis, found.cells))
     write_metrics(layout.metrics, found.analysis)
     return 0

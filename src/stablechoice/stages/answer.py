@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stablechoice.cell_lock import locked
-from stablechoice.cell_plan import CellPlan
+from stablechoice.cell_plan import CellPlan, plan
 from stablechoice.configuration import Configuration
 from stablechoice.driver import run as drive
 from stablechoice.engines.offer import Offering
@@ -20,6 +20,9 @@ from stablechoice.progress import Meter, duration
 from stablechoice.runtime.provenance import machine, packages, source_state, write_provenance
 from stablechoice.stages.beside import beside
 from stablechoice.stages.cell import cell_plan, derived, study_questions
+
+RETRY = "retry=failed"
+"""On the command line: ask again what came back without an answer."""
 
 
 def _import(journal: Journal, configuration: Configuration, cells: Sequence[CellName]) -> None:
@@ -46,6 +49,11 @@ def _answer_model(configuration: Configuration, journal: Journal, model: str, pl
     """Answer one model's cells; True when all of them are complete."""
     engine = configuration.model(model).engine
     start = time.monotonic()
+    if RETRY in configuration.overrides:
+        failed = [
+            p.key for cell in plans for p in plan(cell, journal.lookup) if p.response and p.response.status != "ok"
+        ]
+        journal.forget_failures(failed)
     if hasattr(engine, "on_progress"):
         engine.on_progress = lambda jobs: sys.stderr.write(
             f"{model}: {jobs.submitted} submitted, {jobs.jobs_running} jobs running, {jobs.done} done\n"

@@ -187,7 +187,7 @@ def _close(console: Console, configuration: Configuration, step: str, *, failed:
     """Print where the results lie; the exit code is 1 while a cell of the study is missing."""
     layout = configuration.layout()
     if step == "report":
-        _print_main_table(console, layout.tables / "main.md")
+        _print_main_table(console, layout.tables / "main.txt")
         relative = layout.report.relative_to(configuration.root)
         console.print(f"report:  {relative}/index.html", highlight=False)
         console.print(f"tables:  {layout.tables.relative_to(configuration.root)}/ (csv, md, tex)", highlight=False)
