@@ -205,9 +205,27 @@ def test_a_response_that_is_no_answer_is_unscored_for_its_reason(status: Status,
     [
         ("Final answer: B\n", "B"),
         ("The Seine.\nFinal answer: B\n\nParis is the capi", "B"),
-        ("Final answer: B.", "B"),
-        ("The answer is B. It lies on the Sei", "B"),
-        ("The answer is Paris. It lies on the Sei", "B"),
+        ("Final answer: B\nBecau", "B"),
+        ("The answer is B because the Seine passes it.\nLyo", "B"),
+        ("The answer is B. It lies on the Seine.\nLyo", "B"),
+        ("The answer is Paris. It lies on the Seine.\nLyo", "B"),
+        ("Final answer: B. Paris\n\nA. Lyon is wrong, since the Rho", "B"),
+        ("Final answer: \\boxed{B. Paris}", "B"),
+        ("Final answer: B.", "truncated"),
+        ("The answer is B. Because", "truncated"),
+        ("The answer is B. It lies on the Sei", "truncated"),
+        ("The answer is Paris. It lies on the Sei", "truncated"),
+        ("The answer is:\nA. Lyon\nB. Paris\nC. Rome\nD. The city of Oslo", "truncated"),
+        ("The answer is:\nA. Lyon\nB. Paris\nC. Rome\nD. The city of Oslo\n", "truncated"),
+        ("The answer is:\nA. Lyon\nB. Par", "truncated"),
+        ("The answer is:\nA. Lyon\nB", "truncated"),
+        ("The answer is:\n- A. Lyon\n- ", "truncated"),
+        ("The answer is:\nA. Lyon\n", "truncated"),
+        ("Answer: A) Lyon B) Paris C) Ro", "truncated"),
+        ("Answer: A) Lyon B) Paris\nC) Ro", "truncated"),
+        ("Answer:\nLyon\nPar", "truncated"),
+        ("Final answer: A\nB\nC", "truncated"),
+        ("A. Lyon\nB. Paris\nC. Rome\nD. The city of Oslo\nA. Lyon\n", "truncated"),
         ("**Final answer: (B)**\n\nBeca", "B"),
         ("Final answer: \\boxed{B}", "B"),
         ("The answer is $\\boxed{\\text{B}}$", "B"),
@@ -243,6 +261,13 @@ def test_a_response_that_is_no_answer_is_unscored_for_its_reason(status: Status,
 )
 def test_a_cut_response_counts_only_if_its_decision_was_complete(text: str, expected: str, ask: Ask) -> None:
     assert read(text, ask(*CITIES), finish="length") == expected
+
+
+@settings(deadline=None, max_examples=100)
+@given(label=st.sampled_from("ABCD"), rest=st.text(alphabet="abc xyz.,;!-", max_size=20))
+def test_a_decision_line_that_the_cut_broke_off_is_never_read(label: str, rest: str, ask: Ask) -> None:
+    for line in (f"Final answer: {label}", f"The answer is {label}.", label, f"**{label}**"):
+        assert read(f"The river.\n{line} {rest}", ask(*CITIES), finish="length") == "truncated"
 
 
 def test_blank_text_is_empty_whether_cut_or_not(ask: Ask) -> None:

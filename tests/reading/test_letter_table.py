@@ -316,6 +316,64 @@ LABELLED = [
     ("Paris\nLyon\nRome", "ambiguous"),
 ]
 
+ALL = "A. Lyon\nB. Paris\nC. Rome\nD. The city of Oslo"
+INLINE = "A) Lyon B) Paris C) Rome D) The city of Oslo"
+
+ECHOED = [
+    (f"The answer is:\n{ALL}", "ambiguous"),
+    (f"Final answer: {ALL}", "ambiguous"),
+    (f"Answer: {INLINE}", "ambiguous"),
+    (f"Answer: {INLINE}.", "ambiguous"),
+    (f"I choose {INLINE}", "ambiguous"),
+    ("The answer is A. Lyon, B. Paris, C. Rome, D. The city of Oslo", "ambiguous"),
+    ("The answer is A. Lyon, B. Paris, C. Rome and D. The city of Oslo.", "ambiguous"),
+    ("Answer: A: Lyon; B: Paris; C: Rome", "ambiguous"),
+    ("Answer: (A) Lyon (B) Paris", "ambiguous"),
+    ("Answer: A) Lyon B) Paris More on these below", "ambiguous"),
+    ("The answer is A. Lyon\nB. Paris", "ambiguous"),
+    ("The answer is B. Paris\nA. Lyon", "ambiguous"),
+    ("The answer is:\nC. Rome\nA. Lyon\nB. Paris", "ambiguous"),
+    ("The answer is B. Paris or C. Rome", "ambiguous"),
+    ("Answer:\n- A) Lyon\n- B) Paris\n- C) Rome", "ambiguous"),
+    ("Answer:\n1. A) Lyon\n2. B) Paris", "ambiguous"),
+    ("Answer:\n**A.** Lyon\n**B.** Paris\n**C.** Rome", "ambiguous"),
+    ("Answer:\n**A. Lyon**\n**B. Paris**", "ambiguous"),
+    ("Answer: **A**. Lyon **B**. Paris", "ambiguous"),
+    ("Answer: A. Lyon<br>B. Paris<br>C. Rome", "ambiguous"),
+    ("Answer: Option A: Lyon\nOption B: Paris", "ambiguous"),
+    ("Answer:\nA\nLyon\nB\nParis", "ambiguous"),
+    ("The answer is A Lyon\nB Paris\nC Rome", "ambiguous"),
+    ("\\boxed{A. Lyon, B. Paris}", "ambiguous"),
+    ("Final answer: A\nB\nC\nD", "ambiguous"),
+    ("The answer is:\nLyon\nParis\nRome", "ambiguous"),
+    ("Answer: Lyon, Paris, Rome", "ambiguous"),
+    ("Answer:\nA. Lyon - on the Rhone\nB. Paris - on the Seine\nC. Rome - on the Tiber", "ambiguous"),
+    ("Answer:\nA. Lyon (France)\nB. Paris (France)", "ambiguous"),
+    ("Answer:\nA. Lyon\nIt lies on the Rhone.\nB. Paris\nIt lies on the Seine.", "ambiguous"),
+    ("A. Lyon\nB. Paris (France)\nC. Rome (Italy)", "ambiguous"),
+    (f"{ALL}\n{ALL}", "ambiguous"),
+    (f"The answer is:\n{ALL}\n{ALL}", "ambiguous"),
+    (f"The answer is:\n{ALL}\nFinal answer: B", "B"),
+    (f"Final answer: {ALL}\n\nB", "B"),
+    (f"The answer is:\n{ALL}\nB. Paris", "B"),
+    (f"Answer: {INLINE}\nI choose B.", "B"),
+    (f"The answer is B. Paris\n\n{ALL}", "B"),
+    (f"The answer is A. Lyon\n\n{ALL}", "A"),
+    (f"Final answer: B\n\n{ALL}", "B"),
+    ("The answer is B. Paris. A. Lyon is wrong because it lies on the Rhone.", "B"),
+    ("The answer is B. Paris. A. Lyon, C. Rome and D. The city of Oslo are wrong.", "B"),
+    ("The answer is B. Paris. A. Lyon lies on the Rhone, C. Rome on the Tiber.", "B"),
+    ("The answer is B. Paris, not A. Lyon", "B"),
+    ("Answer: B) Paris (not A) Lyon)", "B"),
+    ("Final answer: B. Paris\nA. Lyon - wrong\nC. Rome - This is incorrect.", "B"),
+    ("Final answer: B. Paris\n\nExplanation:\nA. Lyon: on the Rhone.\nC. Rome: on the Tiber.", "B"),
+    ("**B**\n\nA. Lyon: on the Rhone.\nC. Rome: on the Tiber.", "B"),
+    ("B. Paris\n\nLyon, Rome and Vienna lie elsewhere.", "B"),
+    ("It is not A. Lyon.\nB. Paris", "B"),
+    ("It is not Lyon.\nB. Paris", "B"),
+    ("A. Lyon is wrong.\nC. Rome is wrong.\nB. Paris", "B"),
+]
+
 TEXT = [
     ("Paris", "B"),
     ("paris", "B"),
@@ -472,7 +530,7 @@ UNSCORED = [
     ("<think>The answer is B", "no_answer"),
 ]
 
-TABLE = [*LONE, *SELECTED, *LAST_GOVERNS, *LABELLED, *TEXT, *WEAK, *UNSCORED]
+TABLE = [*LONE, *SELECTED, *LAST_GOVERNS, *LABELLED, *ECHOED, *TEXT, *WEAK, *UNSCORED]
 
 
 @pytest.mark.parametrize(("text", "expected"), TABLE)

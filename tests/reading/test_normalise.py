@@ -83,6 +83,7 @@ def test_written_variants_of_a_character_become_one(text: str, expected: str) ->
         ("B<|im_end|>\nuser", "B"),
         ("<|im_start|>B", "\nB"),
         (f"B{CLOSED}", "B"),  # our own signs cannot be smuggled in
+        ("A. Lyon<br>B. Paris<br/>", "A. Lyon\nB. Paris\n"),
     ],
 )
 def test_markup_becomes_one_plain_notation(text: str, expected: str) -> None:

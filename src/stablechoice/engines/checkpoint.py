@@ -102,7 +102,9 @@ def load(folder: Path, dtype: str, device: str) -> Checkpoint:
     """
     import torch
     from transformers import AutoTokenizer
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise ModelError(f"device {device!r}: PyTorch finds no card on this machine; set device: cpu in conf/engine")
     try:

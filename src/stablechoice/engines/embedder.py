@@ -118,7 +118,9 @@ class SentenceEmbedder:
             wait_patiently()
             try:
                 from sentence_transformers import SentenceTransformer
+                from transformers.utils import logging
 
+                logging.disable_progress_bar()
                 self._model = SentenceTransformer(
                     str(folder), device="cpu", local_files_only=True, trust_remote_code=False
                 )

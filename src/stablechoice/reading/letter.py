@@ -10,7 +10,9 @@ Where PROTOCOL leaves a case open, it is settled so:
     - A "Final answer:" that names no option leaves the response unread, whatever was selected before it.
     - Letters in a question ("B?"), under a condition or a denial select nothing.
     - What answers another question that the model wrote itself is not read.
-    - A cut response needs a decision whose line, sentence or box was closed before the cut, and no second opinion.
+    - The head of an echoed list of options is not chosen; an option said once more beside the list is (`listing`).
+    - A cut response needs a decision whose line or box was closed before the cut, and no second opinion. An option's
+      text needs something behind its line, too: else it might be the head of a list.
     - Only English announcements are known; in other languages lone letters, boxes, texts and "…: B" are read.
 """
 
@@ -24,6 +26,7 @@ from functools import lru_cache
 from stablechoice.observation import Reading, Reason
 from stablechoice.prompts import display
 from stablechoice.questions.question import LABELS, Question
+from stablechoice.reading.listing import is_listed, may_head_a_list
 from stablechoice.reading.mention import CLOSERS, OPENERS, Mention, mentions
 from stablechoice.reading.normalise import CLOSED, fold, key, plain
 from stablechoice.reading.option_text import option_texts
@@ -63,7 +66,7 @@ _TAKEN_BACK_AT_ONCE = re.compile(
     r"(?:wrong|incorrect|not (?:right|correct))\b",
     re.IGNORECASE,
 )
-_COMPLETE = re.compile(rf"{CLOSERS}{{0,3}}(?:\n|[.!。](?=\s|$))|[ \"'.)\]]{{0,4}}{CLOSED}")
+_COMPLETE = re.compile(rf"[^\n]*\n|[ \"'.)\]]{{0,4}}{CLOSED}")
 _REFUSED = re.compile(
     r"\b(?:i|we)(?:'m| am| are)? (?:(?:really|very|so|truly|afraid|sorry|but|that|i|we|simply|just|currently|am|'m)"
     r"[ ,]+){0,5}(?:can't|cannot|can not|couldn't|won't|will not|unable to|not able to|must decline|decline|refuse"
@@ -174,7 +177,9 @@ def explicit_selection(passage: Passage) -> Decision | None:
         return refusal(passage) or Decision(None, "no_answer")
     if last is None:
         return None
-    if last.choice is not None and (_taken_back(passage.text, last.end) or _takes_each_in_turn(passage, found)):
+    if last.choice is not None and (
+        _taken_back(passage.text, last.end) or _takes_each_in_turn(passage, found) or is_listed(passage, last, found)
+    ):
         return Decision(None, "ambiguous")
     return _decided(last)
 
@@ -194,7 +199,7 @@ def weak_letter(passage: Passage) -> Decision | None:
     standing: set[str] = set()
     named: set[str] = set()
     for mention in passage.mentions:
-        stands, is_named = _stands(passage.text, mention), _is_named(passage.text, mention)
+        stands, is_named = _stands(passage.text, mention), _is_named(passage, mention)
         if not mention.capital or not (stands or is_named):
             continue
         if passage.rejected(mention) or passage.doubted(mention.start):
@@ -213,11 +218,11 @@ def decided_before_the_cut(passage: Passage) -> Decision | None:
     """A decision that was complete before the token cap cut the response, and that nothing in it puts in doubt.
 
     Decisions that differ show a model that is not done, and so does whatever selects another option behind the last.
-    Complete is a decision behind which its line or sentence ended or its box was closed: what was cut directly behind
-    "Final answer: B" might have gone on as "or C".
+    Complete is a decision behind which its line ended or its box was closed: what was cut on the line of "Final
+    answer: B" might have gone on as "or C". The head of a list, perhaps cut itself, is no decision.
     """
     found = selections(passage)
-    decided = [s for s in found if s.kind != "remark" and _COMPLETE.match(passage.text, s.end)]
+    decided = [s for s in found if s.kind != "remark" and _is_complete(passage, s)]
     if not decided:
         return None
     last = decided[-1]
@@ -227,6 +232,8 @@ def decided_before_the_cut(passage: Passage) -> Decision | None:
         return None
     if last.kind == "line" and _begins_a_list(passage, last):
         return None
+    if last.choice is not None and (may_head_a_list(passage, last) or is_listed(passage, last, found)):
+        return None
     return _decided(last)
 
 
@@ -235,6 +242,13 @@ RULES: tuple[Rule, ...] = (whole_answer, explicit_selection, refusal, weak_lette
 
 def _decided(selection: Selection) -> Decision:
     return Decision(selection.choice, selection.reason, selection.how if selection.choice is not None else "")
+
+
+def _is_complete(passage: Passage, selection: Selection) -> bool:
+    """Whether a selection's line ended, or the box closed that it stands in, alone or with its option's text."""
+    mention = passage.by_start.get(selection.start)
+    ends = {selection.end, passage.extent(mention) if mention else selection.end}
+    return any(_COMPLETE.match(passage.text, end) for end in ends)
 
 
 def _taken_back(text: str, end: int) -> bool:
@@ -255,14 +269,14 @@ def _begins_a_list(passage: Passage, line: Selection) -> bool:
     return any(m.start > line.end and heads_line(passage.text, m) for m in passage.mentions)
 
 
-def _is_named(text: str, mention: Mention) -> bool:
+def _is_named(passage: Passage, mention: Mention) -> bool:
     """Whether it is a label, though perhaps not the chosen one: joined, "option B", or heading a list item."""
+    text = passage.text
     stands_before = _STANDS_BEFORE.search(text, max(0, mention.start - 24), mention.start) is not None
     if len(mention.letters) > 1:
         return stands_before
-    return _NAMED.search(text, max(0, mention.start - 12), mention.start) is not None or (
-        HEAD.match(text, mention.end) is not None
-    )
+    named = _NAMED.search(text, max(0, mention.start - 12), mention.start) or HEAD.match(text, mention.end)
+    return named is not None or passage.extent(mention) > mention.end
 
 
 def _stands(text: str, mention: Mention) -> bool:

@@ -21,7 +21,8 @@ _QUOTES = str.maketrans("‘’‚‛“”„‟«»「」『』【】〔〕", 
 _THINKING = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|scratchpad)>", re.IGNORECASE)
 _END_OF_TURN = re.compile(r"<\|(?:im_end|eot_id|end|endoftext|end_of_text|eom_id)\|>|</s>|<end_of_turn>")
 _TURN = re.compile(r"<\|[\w ]{1,40}\|>|</?s>|<(?:end|start)_of_turn>|\[/?INST\]")
-_STYLE_TAG = re.compile(r"</?(?:b|i|u|em|strong|p|span|code|br|mark) ?/?>")  # lower case only: <B> is a letter
+_STYLE_TAG = re.compile(r"</?(?:b|i|u|em|strong|p|span|code|mark) ?/?>")  # lower case only: <B> is a letter
+_BREAK_TAG = re.compile(r"<br ?/?>", re.IGNORECASE)
 _ANSWER_OPEN = re.compile(r"<(?:final_?)?(?:answer|choice)>", re.IGNORECASE)
 _ANSWER_CLOSE = re.compile(r"</(?:final_?)?(?:answer|choice)>", re.IGNORECASE)
 _LATEX_FONT = re.compile(r"\\(?:text|math|operatorname)(?:bf|it|rm|sf|tt|normal)?\s*\{([^{}]*)\}")
@@ -80,7 +81,7 @@ def plain(text: str) -> str:
     """
     text = fold(text)
     if "<" in text or "[" in text:
-        text = _TURN.sub("\n", _STYLE_TAG.sub("", after_thinking(_own_turn(text))))
+        text = _TURN.sub("\n", _STYLE_TAG.sub("", _BREAK_TAG.sub("\n", after_thinking(_own_turn(text)))))
         text = _ANSWER_CLOSE.sub(CLOSED, _ANSWER_OPEN.sub("answer: ", text))
     if "\\" in text:
         text = _LATEX_FONT.sub(r"\1", _LATEX_FONT.sub(r"\1", text))

@@ -11,7 +11,7 @@ from stablechoice.questions.question import LABELS, Question
 from stablechoice.reading.mention import CLOSERS, OPENERS, Mention, mentions, turned_down, turned_down_after
 from stablechoice.reading.option_text import Options, OptionTexts, option_texts
 
-_LABEL_END = re.compile(rf"{CLOSERS}{{0,3}}[ ]?(?:[.):,]|[-–—])?{CLOSERS}{{0,2}}\s?[(\[\"']?")
+_LABEL_END = re.compile(rf"{CLOSERS}{{0,3}}[ ]?(?:[.):,]|[-–—](?![0-9.]))?{CLOSERS}{{0,2}}\s?[(\[\"']?")
 # A negation or a condition in the same clause, or an answer that is not the model's own, before a place.
 _DOUBTED = re.compile(
     r"(?:\b(?:not|never|cannot|if|whether|unless|(?<!no )(?<!without )(?<!without a )doubt|might|could|may|suppose"

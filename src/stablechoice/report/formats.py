@@ -119,8 +119,9 @@ def render_terminal(table: Table) -> rich.table.Table:
         caption_justify="left",
         box=rich.box.SIMPLE,
     )
-    for column in table.columns[named:]:
-        shown.add_column(rich.text.Text(column.title), justify=alignment(column))
+    for place, column in enumerate(table.columns[named:]):
+        # The first column also holds the groups' headings, which should not break.
+        shown.add_column(rich.text.Text(column.title), justify=alignment(column), no_wrap=named > 0 and place == 0)
     for position, row in enumerate(table.rows):
         if named and (position == 0 or table.opens_group(position)):
             if position:

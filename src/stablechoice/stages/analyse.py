@@ -107,7 +107,7 @@ def run(overrides: Sequence[str]) -> int:
         # A table of a cell that left the study must not linger.
         shutil.rmtree(folder, ignore_errors=True)
     write_tables(layout.tables, [found.main_table, *found.tables, *comparisons(configuration, found)])
-    write_whole(layout.tables / "main.txt", to_terminal(found.main_table).encode("utf-8"))
+    write_whole(layout.tables / "main.txt", to_terminal(found.main_table, width=100).encode("utf-8"))
     write_figures(layout.figures, draw_figures(found.study, found.analysis, found.cells))
     write_metrics(layout.metrics, found.analysis)
     return 0
