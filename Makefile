@@ -10,10 +10,14 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # cpu, cuda, or auto: the build of torch that pip would choose by itself.
 TORCH ?= auto
 
+# Where it runs: native, cpu or cuda (a container), or auto: a container if an engine answers.
+RUNTIME ?= native
+
 VENV := .venv
 STAMP := $(VENV)/.installed
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PYTHONHASHSEED ?= 0
+export RUNTIME
 export HF_HUB_DISABLE_TELEMETRY := 1
 export DVC_NO_ANALYTICS := 1
 RUN := stablechoice
@@ -23,7 +27,8 @@ RUN := stablechoice
 help: ## list every target
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 	@echo
-	@echo "  STUDY=$(STUDY) picks a file of conf/study; TORCH=cpu|cuda|auto picks the build of torch."
+	@echo "  STUDY=$(STUDY) picks a file of conf/study; TORCH=cpu|cuda|auto picks the build of torch;"
+	@echo "  RUNTIME=native|cpu|cuda|auto picks where it runs."
 
 install: $(STAMP) ## .venv from the hash-locked requirements
 

