@@ -38,13 +38,9 @@ def main() -> None:
     cpu = [for_cpu(entry) for entry in everything if not CUDA_ONLY.match(entry)]
     (HERE / "cuda.lock").write_text("\n".join(everything) + "\n", encoding="utf-8")
     (HERE / "cpu.lock").write_text("\n".join(cpu) + "\n", encoding="utf-8")
-    models = subprocess.run(
-        ["uv", "pip", "compile", str(HERE / "models.in"), "--generate-hashes", "--no-deps", "--no-header", "-q"]
-        + ["--no-annotate", "--python-version", "3.11"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
+    options = ["--generate-hashes", "--no-deps", "--no-header", "-q", "--no-annotate", "--python-version", "3.11"]
+    command = ["uv", "pip", "compile", str(HERE / "models.in"), *options]
+    models = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     (HERE / "models.lock").write_text(models, encoding="utf-8")
 
 

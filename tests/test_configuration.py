@@ -103,6 +103,60 @@ def test_a_mistake_in_a_file_is_named_with_file_key_and_what_is_allowed(
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        ("prompt/paper/direct_mcq.txt", "{questoin}\n{options}", ["direct_mcq.txt", "'{questoin}' is no placeholder"]),
+        ("prompt/paper/direct_mcq.txt", "{question}", ["direct_mcq.txt", "{options} is missing"]),
+        ("prompt/paper/independent_hypothesis.txt", "", ["independent_hypothesis.txt", "{question} is missing"]),
+        (
+            "prompt/paper/free_text.txt",
+            "{question!r} {question}",
+            ["free_text.txt", "'{question!r}' is no placeholder"],
+        ),
+        ("prompt/paper/free_text.txt", "{question} {", ["free_text.txt", "'{' is no placeholder"]),
+        ("decoding/pocket.yaml", "temperature: .nan\nmax_new_tokens: 5\nseed: 1\n", ["decoding/pocket.yaml", "number"]),
+        ("embedder/minilm.yaml", "bogus: 3\n", ["conf/embedder/minilm.yaml", "_target_"]),
+        ("strategy/cyclic.yaml", "[1, 2]\n", ["conf/strategy/cyclic.yaml"]),
+    ],
+)
+def test_a_spoilt_file_is_refused_before_anything_is_asked(
+    copy: Path, file: str, content: str, words: list[str]
+) -> None:
+    (copy / "conf" / file).write_text(content, encoding="utf-8")
+    with pytest.raises(ConfigError) as error:
+        Configuration(("study=pocket",), copy).checked()
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_text_that_is_no_utf8_is_refused_in_a_sentence(copy: Path) -> None:
+    (copy / "conf/prompt/paper/free_text.txt").write_bytes("{question}".encode("utf-16"))
+    with pytest.raises(ConfigError, match=r"free_text\.txt: is no UTF-8 text"):
+        Configuration(("study=pocket",), copy).checked()
+
+
+@pytest.mark.parametrize("name", ["a b", "123", "a;b", "ü"])
+def test_a_name_that_would_break_commands_is_refused(copy: Path, name: str) -> None:
+    shutil.copy(copy / "conf/strategy/cyclic.yaml", copy / f"conf/strategy/{name}.yaml")
+    replace(copy, "study/pocket.yaml", "strategies: [direct,", f"strategies: ['{name}', direct,")
+    with pytest.raises(ConfigError, match="begin with a letter"):
+        Configuration(("study=pocket",), copy).checked()
+
+
+@pytest.mark.parametrize("shares", ["cyclic", "direct"])
+def test_sharing_in_a_loop_is_refused(copy: Path, shares: str) -> None:
+    replace(copy, "strategy/cyclic.yaml", "shares: null", f"shares: {shares}")
+    with pytest.raises(ConfigError, match="name the strategy that asks"):
+        Configuration(("study=pocket",), copy).checked()
+
+
+def test_one_title_for_two_strategies_is_refused(copy: Path) -> None:
+    replace(copy, "strategy/reasoning_cyclic.yaml", "title: Reasoning Cyclic", "title: Cyclic")
+    with pytest.raises(ConfigError, match=r"title 'Cyclic' is that of conf/strategy/cyclic\.yaml too"):
+        Configuration(("study=pocket",), copy).checked()
+
+
 def test_an_unknown_choice_on_the_command_line_lists_what_there_is() -> None:
     with pytest.raises(ConfigError, match=r"conf/study has no pockt\.yaml\. Did you mean 'pocket'\?"):
         _ = Configuration(("study=pockt",), ROOT).study

@@ -166,11 +166,11 @@ def test_any_data_stands_in_its_place_unchanged(stem: str, options: list[str], f
 
 def test_only_the_files_own_last_newline_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "reasoning").mkdir()
-    (tmp_path / "reasoning" / "one.txt").write_bytes(b"ends with a blank line\n\n")
-    (tmp_path / "two.txt").write_bytes(b"ends without newline")
+    (tmp_path / "reasoning" / "one.txt").write_bytes(b"{question} ends with a blank line\n\n")
+    (tmp_path / "two.txt").write_bytes(b"{question} ends without newline")
     prompts = Prompts.load(tmp_path)
-    assert prompts.template("reasoning/one") == "ends with a blank line\n"
-    assert prompts.template("two") == "ends without newline"
+    assert prompts.template("reasoning/one") == "{question} ends with a blank line\n"
+    assert prompts.template("two") == "{question} ends without newline"
 
 
 def test_the_hash_follows_the_text_and_not_the_file(tmp_path: Path) -> None:

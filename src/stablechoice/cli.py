@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import signal
 import sys
@@ -54,6 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0 done; 1 an error that was explained in one line on stderr; 2 unusable arguments; 130 interrupted.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a rule or an accent must not end a run that is done.
+            stream.reconfigure(errors="replace")
     parser = _parser()
     parsed = parser.parse_args(arguments)
     overrides = _overrides(parser, parsed.overrides)

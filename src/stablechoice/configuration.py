@@ -6,6 +6,7 @@ import difflib
 import hashlib
 import importlib
 import inspect
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,10 @@ GROUPS = ("study", "model", "strategy", "benchmark", "embedder")
 _STUDY_KEYS = ("title", "models", "benchmarks", "strategies", "prompts", "embedder", "resamples", "decoding")
 _DECODING_KEYS = ("temperature", "max_new_tokens", "seed")
 _MODEL_KEYS = ("title", "simulated", "engine")
+
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_NAMED = "begin with a letter and go on with letters, digits, '.', '_' and '-'"
 
 
 def choices(conf: Path, group: str) -> list[str]:
@@ -152,6 +157,8 @@ class Configuration:
         names = {group: self.chosen(group) for group in GROUPS} | dict(chosen)
         picked = {group: name for group, name in names.items() if name is not None}
         for group, name in picked.items():
+            if not _NAME.fullmatch(name):
+                raise ConfigError(f"conf/{group}/{name}.yaml: such a name would break commands and paths; {_NAMED}")
             known = choices(self.conf, group)
             if name not in known:
                 offer = f"{_nearest(name, known)} It has: {', '.join(known) or 'nothing'}"
@@ -182,13 +189,19 @@ class Configuration:
             missing = sorted(OmegaConf.missing_keys(config))
         except (HydraException, ConfigCompositionException, OmegaConfBaseException) as error:
             raise ConfigError(f"conf/: {' '.join(str(error).split())} (composing {' '.join(arguments)})") from error
+        except UnicodeDecodeError as error:
+            raise ConfigError(
+                f"conf/: a file is no UTF-8 text (composing {' '.join(arguments)}); save it as UTF-8"
+            ) from error
         except Exception as error:  # yaml's errors do not share a root with Hydra's
             if type(error).__module__.startswith("yaml"):
                 raise ConfigError(f"conf/: a file is not valid YAML: {' '.join(str(error).split())}") from error
             raise
         for key in missing:
             group = key.split(".", 1)[0]
-            where = self._file(group, picked.get(group, "?"))
+            where = self._file(group, picked.get(group) or self.study_key)
+            if key.startswith("study.decoding."):
+                where = self._file("decoding", self._default_of("study", self.study_key, "decoding"))
             raise ConfigError(
                 f"{where}: key {key.split('.', 1)[-1]!r} is open (???); fill in its value before this runs"
             )
@@ -197,6 +210,8 @@ class Configuration:
     def group(self, group: str, name: str) -> dict[str, Any]:
         """One group's resolved file as plain values."""
         composed = self.compose(**{group: name})
+        if not isinstance(composed[group], DictConfig):
+            raise ConfigError(f"{self._file(group, name)}: must hold keys and values, not {composed[group]!r}")
         return cast(dict[str, Any], OmegaConf.to_container(composed[group], resolve=True))
 
     @cached_property
@@ -249,7 +264,22 @@ class Configuration:
             self.model(key)
         for key in self.study.benchmarks:
             self.benchmark(key)
+        self.similarity()
+        self._check_titles()
         return self.study
+
+    def _check_titles(self) -> None:
+        """Two rows of one name could not be told apart in any table."""
+        strategies = [(self._file("strategy", k), self.strategy(k).title) for k in self.study.strategies]
+        models = [(self._file("model", k), self.model(k).title) for k in self.study.models]
+        for named in (strategies, models):
+            seen: dict[str, str] = {}
+            for where, title in named:
+                if not isinstance(title, str) or not title.strip():
+                    raise ConfigError(f"{where}: key 'title' must be a text, not {title!r}")
+                if title in seen:
+                    raise ConfigError(f"{where}: title {title!r} is that of {seen[title]} too; give each its own")
+                seen[title] = where
 
     def _known(self, where: str, key: str, group: str, name: str) -> None:
         known = choices(self.conf, group)
@@ -266,15 +296,21 @@ class Configuration:
                 offer = f"{_nearest(str(value), names)} It has: {', '.join(names)}"
                 bundle = f"conf/prompt/{prompts.bundle}"
                 raise ConfigError(f"{where}: key {name!r} names {value!r}, which bundle {bundle} lacks.{offer}")
-        if not isinstance(self.strategy(key).title, str):
-            raise ConfigError(f"{where}: key 'title' must be a text, not {self.strategy(key).title!r}")
 
     def _check_sharing(self, key: str) -> None:
         shares = self.strategy(key).shares
-        if shares is not None and shares not in self.study.strategies:
+        if shares is None:
+            return
+        where = self._file("strategy", key)
+        if shares not in self.study.strategies:
             raise ConfigError(
                 f"{self._file('study', self.study.key)}: strategy {key!r} reads the recorded answers of {shares!r} "
-                f"(conf/strategy/{key}.yaml, key 'shares'): add {shares!r} to 'strategies' or leave {key!r} out"
+                f"({where}, key 'shares'): add {shares!r} to 'strategies' or leave {key!r} out"
+            )
+        if shares == key or self.strategy(shares).shares is not None:
+            raise ConfigError(
+                f"{where}: key 'shares' names {shares!r}, which reads another strategy's answers itself; "
+                "name the strategy that asks"
             )
 
     def _default_of(self, group: str, name: str, wanted: str) -> str:
@@ -405,6 +441,6 @@ def _whole(where: str, key: str, value: object, *, least: int) -> int:
 
 
 def _number(where: str, key: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
         raise ConfigError(f"{where}: key {key!r} must be a number of at least 0, not {value!r}")
     return float(value)

@@ -56,6 +56,7 @@ def _parse(where: str, line: bytes) -> Observation:
             raise DataError(f"{where}: keys differ from an observation's ({', '.join(odd)}); score the cell again")
         readings = tuple(_reading(where, reading) for reading in row.pop("readings"))
         _check(where, row["choice"], row["reason"])
+        _check_counts(where, row)
         scores, tied = tuple(row.pop("scores")), tuple(row.pop("tied"))
         return Observation(readings=readings, scores=scores, tied=tied, **row)
     except (orjson.JSONDecodeError, AttributeError, TypeError, KeyError) as error:
@@ -67,6 +68,15 @@ def _reading(where: str, row: dict[str, Any]) -> Reading:
         raise DataError(f"{where}: a reading has keys {', '.join(sorted(row))}; score the cell again")
     _check(where, row["choice"], row["reason"])
     return Reading(**{**row, "tied": tuple(row["tied"])})
+
+
+def _check_counts(where: str, row: dict[str, Any]) -> None:
+    for key in ("gold", "option_count", "requests", "order_requests", "marginal_requests"):
+        if isinstance(row[key], bool) or not isinstance(row[key], int):
+            raise DataError(f"{where}: {key} is {row[key]!r}, no whole number; score the cell again")
+    for key in ("prompt_tokens", "completion_tokens"):
+        if isinstance(row[key], bool) or not isinstance(row[key], int | None):
+            raise DataError(f"{where}: {key} is {row[key]!r}, no whole number; score the cell again")
 
 
 def _check(where: str, choice: object, reason: object) -> None:

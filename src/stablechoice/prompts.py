@@ -11,6 +11,17 @@ from stablechoice.errors import ConfigError
 from stablechoice.questions.question import Question
 
 _PLACEHOLDER = re.compile(r"\{(question|options|option_text|free_text)\}")
+_BRACED = re.compile(r"\{[^{}\n]*\}?")
+NEEDED = {
+    "direct_mcq": ("question", "options"),
+    "reasoning/direct_mcq": ("question", "options"),
+    "free_text": ("question",),
+    "reasoning/free_text": ("question",),
+    "option_matching": ("question", "options", "free_text"),
+    "text_extraction": ("question", "options"),
+    "independent_hypothesis": ("question", "option_text"),
+}
+"""What a template of this name must show; one of another name must show at least the question."""
 _WHITE = re.compile(r"\s+")
 
 
@@ -25,6 +36,26 @@ def lettered(question: Question, rotation: int) -> str:
     return "\n".join(f"{label}. {display(option)}" for label, option in zip(question.labels, shown, strict=True))
 
 
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path}: is no UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
+        ) from error
+
+
+def _check(path: Path, name: str, text: str) -> None:
+    """A misspelt placeholder would be sent to the model as it stands, and every question would read alike."""
+    for braced in _BRACED.findall(text):
+        if not _PLACEHOLDER.fullmatch(braced):
+            known = "{question}, {options}, {option_text}, {free_text}"
+            raise ConfigError(f"{path}: {braced!r} is no placeholder; a template may hold {known}")
+    for needed in NEEDED.get(name, ("question",)):
+        if f"{{{needed}}}" not in text:
+            raise ConfigError(f"{path}: the placeholder {{{needed}}} is missing; without it every question asks alike")
+
+
 @dataclass(frozen=True, slots=True)
 class Prompts:
     """The templates of one bundle, by name (`direct_mcq`, `reasoning/free_text`, ...)."""
@@ -37,12 +68,15 @@ class Prompts:
         """Read every `.txt` below a bundle's folder; one trailing newline of the file is not part of the prompt.
 
         Raises:
-            ConfigError: the folder is missing or holds no template.
+            ConfigError: the folder is missing or holds no template, or a template lacks a placeholder that it needs,
+                has one that does not exist, or is no UTF-8 text.
         """
         files = sorted(folder.rglob("*.txt"))
         if not files:
             raise ConfigError(f"{folder}: no prompt template (*.txt) found; the bundle is a folder of conf/prompt")
-        read = {f.relative_to(folder).with_suffix("").as_posix(): f.read_bytes().decode("utf-8") for f in files}
+        read = {file.relative_to(folder).with_suffix("").as_posix(): _text(file) for file in files}
+        for name, text in read.items():
+            _check(folder / f"{name}.txt", name, text)
         return cls(folder.name, tuple((name, text.removesuffix("\n")) for name, text in sorted(read.items())))
 
     def template(self, name: str) -> str:

@@ -14,6 +14,7 @@ from stablechoice.measures.cell import Cell
 from stablechoice.measures.result import Analysis, CellName
 from stablechoice.observation import Observation
 from stablechoice.observations import read_observations
+from stablechoice.questions.manifest import read_manifest
 from stablechoice.report.catalogue import main_table, tables
 from stablechoice.report.compare import compare
 from stablechoice.report.compare_tables import comparison_tables
@@ -65,9 +66,10 @@ def results(configuration: Configuration) -> Results:
     there = [cell for cell in study.cells if layout.observations(cell).is_file()]
     if not there:
         raise AnalysisError(
-            f"{layout.folder}/observations: no cell of study {study.key} is scored yet; run `make score`"
+            f"{layout.folder}/observations: nothing of study {study.key} is scored; run `make score STUDY={study.key}`"
         )
     observations = {cell: read_observations(layout.observations(cell)) for cell in there}
+    _check_complete(configuration, observations)
     cells = {}
     for name, rows in observations.items():
         strategy = configuration.strategy(name.strategy)
@@ -82,6 +84,25 @@ def results(configuration: Configuration) -> Results:
         relational_golds=relational_golds(configuration, relational),
     )
     return Results(grid(configuration), observations, cells, analysis, extras_of(cells.values()))
+
+
+def _check_complete(configuration: Configuration, observations: Mapping[CellName, Sequence[Observation]]) -> None:
+    """Every cell speaks of the manifest's questions, all of them: a part of them would be another number.
+
+    Raises:
+        AnalysisError: names a cell and a question.
+    """
+    manifests = {
+        b: read_manifest(configuration.root / configuration.benchmark(b).manifest)
+        for b in configuration.study.benchmarks
+    }
+    for cell, rows in observations.items():
+        odd = sorted({row.question_id for row in rows} ^ set(manifests[cell.benchmark]))
+        if odd:
+            raise AnalysisError(
+                f"cell {'/'.join(cell)}: question {odd[0]} stands in its observations or in the manifest, not in "
+                f"both ({len(odd)} such questions); score the cell again"
+            )
 
 
 def relational_golds(configuration: Configuration, among: set[str]) -> set[str]:

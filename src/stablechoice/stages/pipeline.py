@@ -138,13 +138,16 @@ def _study_wide_stages(configuration: Configuration) -> Stages:
     inputs += [configuration.benchmark(benchmark).manifest for benchmark in study.benchmarks]
     inputs += ["data/published", f"conf/prompt/{study.prompts}", _CODE]
     uncached: dict[str, Any] = {"cache": False}
+    # A study that nobody has run yet must not make `dvc metrics` and `dvc plots` of the others complain.
+    results = [{f"{folder}/tables": uncached}, {f"{folder}/figures": uncached}]
+    metrics = [{f"{folder}/metrics.json": uncached}]
+    outs = {"outs": results, "metrics": metrics} if study.key == "pocket" else {"outs": results + metrics}
     return {
         "analyse": {
             "cmd": f"stablechoice analyse study={study.key}",
             "params": params,
             "deps": [f"{folder}/observations", *inputs],
-            "outs": [{f"{folder}/tables": uncached}, {f"{folder}/figures": uncached}],
-            "metrics": [{f"{folder}/metrics.json": uncached}],
+            **outs,
         },
         "report": {
             "cmd": f"stablechoice report study={study.key}",
@@ -162,11 +165,12 @@ def study_pipeline(configuration: Configuration) -> dict[str, Any]:
     for strategy in configuration.checked().strategies:
         stages |= _cell_stages(configuration, strategy, prompts)
     stages |= _study_wide_stages(configuration)
-    # Unlike a stage's paths, those of plots are relative to the file that they stand in.
-    place = "data/pocket" if configuration.study.key == "pocket" else "."
-    scatter = f"{place}/figures/accuracy_flip.csv"
-    plots = [{"Accuracy against flip": {"template": "scatter", "x": "flip", "y": {scatter: "accuracy"}}}]
-    return {"vars": [{"cells": _cells(configuration)}], "stages": stages, "plots": plots}
+    pipeline: dict[str, Any] = {"vars": [{"cells": _cells(configuration)}], "stages": stages}
+    if configuration.study.key == "pocket":
+        scatter = "data/pocket/figures/accuracy_flip.csv"
+        plot = {"template": "scatter", "x": "flip", "y": {scatter: "accuracy"}}
+        pipeline["plots"] = [{"Accuracy against flip": plot}]
+    return pipeline
 
 
 def _benchmark_stages(key: str, source: Source) -> Stages:

@@ -50,8 +50,8 @@ class Pipeline:
         return list(yaml.safe_load(text)["stages"])
 
     def dvc(self, *arguments: str) -> subprocess.Popen[str]:
-        # What `answer` could not get is not asked again cell by cell, each with a budget of its own. The order of entries
-        # in dvc.lock follows the hash seed.
+        # What `answer` could not get is not asked again cell by cell, each with a budget of its own. And the order of
+        # entries in dvc.lock follows the hash seed.
         environment = {**os.environ, "PATH": _with_own_bin(), REPLAY: "1", "PYTHONHASHSEED": "0"}
         return subprocess.Popen(
             [sys.executable, "-m", "dvc", *arguments],
