@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
+from contextlib import closing
 
 from stablechoice.cell_lock import locked
 from stablechoice.cell_plan import CellPlan, plan
 from stablechoice.configuration import Configuration
 from stablechoice.driver import run as drive
+from stablechoice.engines.engine import Engine
 from stablechoice.engines.offer import Offering
 from stablechoice.errors import ConfigError, DataError, EngineError, ModelError
 from stablechoice.generations import read
@@ -41,44 +42,42 @@ def _import(journal: Journal, configuration: Configuration, cells: Sequence[Cell
         journal.record([r for r in rows if r.key not in known and r.response.status == "ok"], model=cell.model)
 
 
-def _engine_facts(folder: Path, model: str) -> Path:
-    return folder / "provenance" / model / "answering.json"
-
-
 def _answer_model(configuration: Configuration, journal: Journal, model: str, plans: list[CellPlan]) -> bool:
     """Answer one model's cells; True when all of them are complete."""
-    engine = configuration.model(model).engine
     start = time.monotonic()
     if RETRY in configuration.overrides:
-        failed = [
-            p.key for cell in plans for p in plan(cell, journal.lookup) if p.response and p.response.status != "ok"
-        ]
-        journal.forget_failures(failed)
-    if hasattr(engine, "on_progress"):
-        engine.on_progress = lambda jobs: sys.stderr.write(
-            f"{model}: {jobs.submitted} submitted, {jobs.jobs_running} jobs running, {jobs.done} done\n"
-        )
-    with Meter(sys.stderr, model) as meter:
-        report = drive(plans, journal, engine, progress=meter)
-    if report.asked:
-        facts = {
-            "model": model,
-            "requests": report.asked,
-            "seconds": round(time.monotonic() - start, 1),
-            "engine": dict(engine.facts()),
-            "identity": dict(engine.identity()),
-            "machine": machine(),
-            "packages": packages(),
-            "source": source_state(configuration.root),
-        }
-        write_provenance(_engine_facts(configuration.layout().folder, model), facts)
+        known = [one for cell in plans for one in plan(cell, journal.lookup)]
+        journal.forget_failures([one.key for one in known if one.response and one.response.status != "ok"])
+    with closing(configuration.model(model).engine) as engine:
+        if hasattr(engine, "on_progress"):
+            engine.on_progress = lambda jobs: sys.stderr.write(
+                f"{model}: {jobs.submitted} submitted, {jobs.jobs_running} jobs running, {jobs.done} done\n"
+            )
+        with Meter(sys.stderr, model) as meter:
+            report = drive(plans, journal, engine, progress=meter)
+        if report.asked:
+            _record_run(configuration, model, engine, report.asked, time.monotonic() - start)
     failed = sum(cell.failed for cell in report.cells)
     sys.stderr.write(
         f"{model}: {sum(c.requests for c in report.cells)} requests in {len(report.cells)} cells, "
         f"{report.asked} asked now, {failed} without an answer text, {duration(time.monotonic() - start)}\n"
     )
-    engine.close()
     return not report.incomplete
+
+
+def _record_run(configuration: Configuration, model: str, engine: Engine, asked: int, seconds: float) -> None:
+    """What answered, on which machine: cells only replay it, so it stands beside them for the whole model."""
+    facts = {
+        "model": model,
+        "requests": asked,
+        "seconds": round(seconds, 1),
+        "engine": dict(engine.facts()),
+        "identity": dict(engine.identity()),
+        "machine": machine(),
+        "packages": packages(),
+        "source": source_state(configuration.root),
+    }
+    write_provenance(configuration.layout().folder / "provenance" / model / "answering.json", facts)
 
 
 def _answer_here(configuration: Configuration, models: Sequence[str]) -> bool:
