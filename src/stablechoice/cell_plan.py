@@ -133,7 +133,8 @@ def verified(cell: CellPlan, recorded: Sequence[Generation]) -> list[Planned]:
     for one in planned:
         if not one.shared:
             row = at.pop((one.request.question_id, one.request.address), None)
-            if row is None or row.key != one.key:
+            # The prompt too: a file whose text was altered beside its key would show a reader what nobody asked.
+            if row is None or row.key != one.key or row.request.prompt != one.request.prompt:
                 raise PlanError(f"cell {'/'.join(cell.name)}: {_difference(cell, one, row)}")
     if at:
         raise PlanError(

@@ -94,11 +94,11 @@ def test_the_pocket_studys_questions_keep_their_mix() -> None:
     source = configured("pocket_qa")
     asked = select(load(source, ROOT), read_manifest(ROOT / source.manifest), source.manifest)
     counts = Counter((len(question.options), question.gold) for question in asked)
-    # 48 = 4 x 12, 6 = 3 x 2, 6 = 5 x 1 and one more at the first position.
-    assert [counts[4, gold] for gold in range(4)] == [12] * 4
-    assert [counts[3, gold] for gold in range(3)] == [2] * 3
-    assert [counts[5, gold] for gold in range(5)] == [2, 1, 1, 1, 1]
-    assert sum(map(is_relational, asked)) >= 4
+    # 40 = 4 x 10, 5 = 3 x 1 and one more at the first two positions, 5 = 5 x 1.
+    assert [counts[4, gold] for gold in range(4)] == [10] * 4
+    assert [counts[3, gold] for gold in range(3)] == [2, 2, 1]
+    assert [counts[5, gold] for gold in range(5)] == [1] * 5
+    assert sum(map(is_relational, asked)) >= 3
     nonsense = configured("nonsense_qa")
     drawn = select(load(nonsense, ROOT), read_manifest(ROOT / nonsense.manifest), nonsense.manifest)
     assert Counter(question.gold for question in drawn) == {0: 13, 1: 13, 2: 12, 3: 12}
