@@ -155,6 +155,7 @@ def _shows_everything(visit: Visit, strategy: str) -> None:
     assert gold.locator(".label").text_content() == question.labels[question.gold]
     for prompt in detail.locator("details.prompt").all():
         prompt.locator("summary").click()
+        prompt.locator("pre").wait_for()  # it is made when the browser tells that the part was opened, a moment later
     prompts = detail.locator("details.prompt pre").all_text_contents()
     responses = detail.locator("pre.response").all_text_contents()
     assert sorted(prompts) == sorted(row.request.prompt for row in recorded)
