@@ -24,11 +24,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]  # the loopback server lives with the tests
 # ruff: noqa: E402
 
+from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import CellPlan
 from stablechoice.driver import run
 from stablechoice.engines.openai_api import OpenAIEngine
 from stablechoice.journal import Journal
-from stablechoice.measures.result import CellName
 from stablechoice.progress import Advance
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import Question, question_id

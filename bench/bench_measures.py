@@ -20,14 +20,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.analysis import analyse
 from stablechoice.measures.bootstrap import intervals
 from stablechoice.measures.cell import Cell
 from stablechoice.measures.definitions import measured
 from stablechoice.measures.order import comparable, flipped
-from stablechoice.measures.result import CellName
-from stablechoice.observation import Observation, Reading
-from stablechoice.strategies.strategy import Order
+from stablechoice.observation import Observation, Order, Reading
 
 MODELS = ("model-1", "model-2", "model-3", "model-4")
 BENCHMARKS = ("arc_challenge", "mmlu")

@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from stablechoice import generations
+from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import CellPlan, own_generations, plan
 from stablechoice.driver import run
 from stablechoice.engines.scripted import ScriptedEngine
 from stablechoice.journal import Journal
-from stablechoice.measures.result import CellName
 from stablechoice.progress import Advance
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import Question, question_id

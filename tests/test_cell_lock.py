@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from stablechoice.cell_lock import CellLock, locked
+from stablechoice.cell_name import CellName
 from stablechoice.errors import JournalError
-from stablechoice.measures.result import CellName
 from tests.disks import read_only
 
 CELL = CellName("qwen2.5-7b", "mmlu", "cyclic")
@@ -23,7 +23,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from stablechoice.cell_lock import CellLock
-from stablechoice.measures.result import CellName
+from stablechoice.cell_name import CellName
 with CellLock(Path(sys.argv[1]), "paper", CellName("qwen2.5-7b", "mmlu", "cyclic")):
     sys.stdout.write("locked")
     sys.stdout.flush()

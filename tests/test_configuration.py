@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from stablechoice.cell_name import CellName
 from stablechoice.configuration import Configuration, choices
 from stablechoice.errors import ConfigError
-from stablechoice.measures.result import CellName
 
 ROOT = Path(__file__).resolve().parents[1]
 

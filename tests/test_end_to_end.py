@@ -204,7 +204,7 @@ def test_generations_that_were_not_asked_like_this_are_refused(done: Path) -> No
 
 def test_two_runs_of_one_cell_at_once_are_refused(done: Path) -> None:
     from stablechoice.cell_lock import CellLock
-    from stablechoice.measures.result import CellName
+    from stablechoice.cell_name import CellName
 
     words = ("study=pocket", "model=simulated", "benchmark=pocket_qa", "strategy=cyclic")
     with CellLock(done / ".journal" / "locks", "pocket", CellName("simulated", "pocket_qa", "cyclic")):

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import JournalError
-from stablechoice.measures.result import CellName
 
 _PR_SET_PDEATHSIG = 1
 _SHELLS = frozenset({"sh", "dash", "bash", "zsh", "fish", "ksh", "busybox"})

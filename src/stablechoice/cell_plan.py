@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import PlanError
 from stablechoice.generations import Generation
-from stablechoice.measures.result import CellName
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import Question
 from stablechoice.request import Address, Decoding, Request, Response, request_key

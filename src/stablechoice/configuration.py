@@ -20,10 +20,10 @@ from hydra.errors import ConfigCompositionException, HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from stablechoice.cell_name import CellName
 from stablechoice.engines.engine import Engine
 from stablechoice.errors import ConfigError
 from stablechoice.layout import Layout, find_root
-from stablechoice.measures.result import CellName
 from stablechoice.prompts import Prompts
 from stablechoice.questions.source import Source
 from stablechoice.reading.similarity import Similarity

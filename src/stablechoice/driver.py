@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import Asker, CellPlan, advance, askers
 from stablechoice.engines.engine import Engine
 from stablechoice.errors import EngineError, ModelError, PlanError
 from stablechoice.generations import Generation
 from stablechoice.journal import Journal
-from stablechoice.measures.result import CellName
 from stablechoice.progress import Advance
 from stablechoice.recorder import Recorder
 from stablechoice.request import Decoding, Request, Response, canonical_json

@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import ConfigError
-from stablechoice.measures.result import CellName
 
 
 def find_root(start: Path | None = None) -> Path:

@@ -19,6 +19,9 @@ Reason = Literal[
 ]
 """Why an answer is unscored."""
 
+Order = Literal["rotations", "zero", "undefined"]
+"""Whether flip and RStd come from rotations, are zero by construction, or are not defined (PROTOCOL 5)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:

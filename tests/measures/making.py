@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.cell import Cell
-from stablechoice.measures.result import CellName
-from stablechoice.observation import Observation, Reading, Reason
-from stablechoice.strategies.strategy import Order
+from stablechoice.observation import Observation, Order, Reading, Reason
 
 MODEL, BENCHMARK = "a-model", "a-benchmark"
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
 from stablechoice.measures.analysis import DIFFERENCED, ESTIMATED, analyse
 from stablechoice.measures.bootstrap import intervals
 from stablechoice.measures.cell import Cell
 from stablechoice.measures.definitions import compared, measured
 from stablechoice.measures.paired import paired_tests
-from stablechoice.measures.result import Analysis, CellName, Difference, Estimate
-from stablechoice.observation import Observation
-from stablechoice.strategies.strategy import Order
+from stablechoice.measures.result import Analysis, Difference, Estimate
+from stablechoice.observation import Observation, Order
 
 from .making import observe, random_rows
 

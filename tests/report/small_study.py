@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.analysis import analyse
 from stablechoice.measures.cell import Cell
 from stablechoice.measures.repeats import repeats
-from stablechoice.measures.result import Analysis, CellName, Difference, Estimate, Measure, Repeats
-from stablechoice.observation import Observation, Reading
+from stablechoice.measures.result import Analysis, Difference, Estimate, Measure, Repeats
+from stablechoice.observation import Observation, Order, Reading
 from stablechoice.reading.tiebreak import break_tie
 from stablechoice.report.extras import Extras, Price, extras_of
 from stablechoice.report.study import Entry, Study, whole_grid
-from stablechoice.strategies.strategy import Order
 
 TINY = Entry("tiny", "Tiny 1B")
 STATED = Entry("stated", "Always B", simulated=True)

@@ -13,10 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from stablechoice.cell_name import CellName
 from stablechoice.generations import Generation
 from stablechoice.measures.analysis import analyse
 from stablechoice.measures.cell import Cell
-from stablechoice.measures.result import Analysis, CellName
+from stablechoice.measures.result import Analysis
 from stablechoice.observation import Observation
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import LABELS, Question, question_id

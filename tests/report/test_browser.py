@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stablechoice.measures.result import CellName
+from stablechoice.cell_name import CellName
 from stablechoice.report.explorer_rows import CORRECT, FLIPPED, flags
 from stablechoice.report.page import DETAILS, PAGE
 

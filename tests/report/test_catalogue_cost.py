@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stablechoice.measures.result import Analysis, CellName, Cost
+from stablechoice.cell_name import CellName
+from stablechoice.measures.result import Analysis, Cost
 from stablechoice.report.catalogue import tables
 from stablechoice.report.catalogue_cost import spent, yardstick
 from stablechoice.report.extras import Extras, Price

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stablechoice.measures.result import Analysis, CellName, Repeats
+from stablechoice.cell_name import CellName
+from stablechoice.measures.result import Analysis, Repeats
 from stablechoice.report.claims import Claim, claims, half_unit
 from stablechoice.report.compare import TOLERANCES, Comparison, compare, judge, tallies
 from stablechoice.report.compare_tables import comparison_tables

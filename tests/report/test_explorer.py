@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
 from stablechoice.generations import Generation
 from stablechoice.measures.cell import Cell
 from stablechoice.measures.order import flipped
-from stablechoice.measures.result import CellName
 from stablechoice.observation import Observation, Reading
 from stablechoice.prompts import Prompts, display, lettered
 from stablechoice.questions.question import Question

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import DataError
 from stablechoice.measures.cell import Cell
-from stablechoice.measures.result import Analysis, CellName, Cost, Estimate
-from stablechoice.observation import Observation, Reading
+from stablechoice.measures.result import Analysis, Cost, Estimate
+from stablechoice.observation import Observation, Order, Reading
 from stablechoice.report.canvas import style
 from stablechoice.report.figures import PLOTS
 from stablechoice.report.formats import one_line
@@ -21,7 +22,6 @@ from stablechoice.report.plots.recall import Recall, recall_by_position
 from stablechoice.report.plots.rows import from_csv, to_csv
 from stablechoice.report.plots.scores import score_bins
 from stablechoice.report.study import Entry, whole_grid
-from stablechoice.strategies.strategy import Order
 
 from .synthetic import ENTRIES, STRATEGIES, made
 

@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from functools import cache
 
-from stablechoice.measures.result import CellName
+from stablechoice.cell_name import CellName
 from stablechoice.report.page import report
 from stablechoice.report.script_data import content_hash
 from stablechoice.report.source import Source

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
-from stablechoice.measures.result import CellName
 from stablechoice.report.catalogue import tables
 from stablechoice.report.page import DETAILS, PAGE, report, write_report
 from stablechoice.report.provenance import RUN_FACTS, of_cell, tell

@@ -5,16 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from stablechoice.measures.result import (
-    Analysis,
-    CellName,
-    Contrast,
-    Difference,
-    Estimate,
-    Measure,
-    PairedTest,
-    Repeats,
-)
+from stablechoice.cell_name import CellName
+from stablechoice.measures.result import Analysis, Contrast, Difference, Estimate, Measure, PairedTest, Repeats
 from stablechoice.report.catalogue import tables
 from stablechoice.report.extras import Extras
 from stablechoice.report.headline import Kind, blocks

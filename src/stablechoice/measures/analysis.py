@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
 from stablechoice.measures.accuracy import accuracy, conditional_accuracy, unscored
 from stablechoice.measures.bootstrap import Interval, intervals
@@ -14,16 +15,7 @@ from stablechoice.measures.cost import cost
 from stablechoice.measures.definitions import compared, measured, undefined
 from stablechoice.measures.fallback import eligible, fallback
 from stablechoice.measures.paired import paired_tests
-from stablechoice.measures.result import (
-    Analysis,
-    CellName,
-    Contrast,
-    Difference,
-    Estimate,
-    Measure,
-    PairedTest,
-    Scope,
-)
+from stablechoice.measures.result import Analysis, Contrast, Difference, Estimate, Measure, PairedTest, Scope
 from stablechoice.measures.statistic import Statistic
 from stablechoice.measures.ties import ties
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
-from stablechoice.measures.result import CellName
-from stablechoice.observation import Observation, Reason
-from stablechoice.strategies.strategy import Order
+from stablechoice.observation import Observation, Order, Reason
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

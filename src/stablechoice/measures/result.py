@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
-
-class CellName(NamedTuple):
-    """One cell of a study's grid, by the keys of its configuration files."""
-
-    model: str
-    benchmark: str
-    strategy: str
-
+from stablechoice.cell_name import CellName
 
 Measure = Literal[
     "accuracy",

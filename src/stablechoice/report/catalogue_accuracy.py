@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.contrasts import HIDDEN_LLM, HIDDEN_SEMANTIC, VISIBLE_LLM, VISIBLE_SEMANTIC
-from stablechoice.measures.result import CellName, Estimate
+from stablechoice.measures.result import Estimate
 from stablechoice.report.extras import REASONS
 from stablechoice.report.source import BASELINE, Source
 from stablechoice.report.spec import Basis, TableSpec

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from stablechoice.measures.result import CellName, Measure
+from stablechoice.cell_name import CellName
+from stablechoice.measures.result import Measure
 from stablechoice.report.catalogue_accuracy import FLIP, MODEL, QUESTIONS, STRATEGY, lead, questions, remark
 from stablechoice.report.pareto import Point, front
 from stablechoice.report.source import BASELINE, Source

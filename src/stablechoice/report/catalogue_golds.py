@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.accuracy import clopper_pearson
-from stablechoice.measures.result import CellName
 from stablechoice.questions.question import LABELS
 from stablechoice.report.catalogue_accuracy import CLOPPER_PEARSON, MODEL, QUESTIONS, STRATEGY, lead, remark
 from stablechoice.report.catalogue_scores import scoring_cells

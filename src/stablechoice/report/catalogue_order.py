@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.contrasts import CONTRASTED, CONTRASTS
-from stablechoice.measures.result import CellName, Measure
+from stablechoice.measures.result import Measure
 from stablechoice.report.catalogue_accuracy import BOOTSTRAP, CONDITIONS, MODEL, ORDER, STRATEGY, lead, remark
 from stablechoice.report.source import BASELINE, Source
 from stablechoice.report.spec import Basis, TableSpec

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.fallback import eligible
-from stablechoice.measures.result import CellName, Fallback, Repeats
+from stablechoice.measures.result import Fallback, Repeats
 from stablechoice.report.catalogue_accuracy import BOOTSTRAP, MODEL, QUESTIONS, STRATEGY, lead, questions, remark
 from stablechoice.report.source import Source
 from stablechoice.report.spec import Basis, TableSpec

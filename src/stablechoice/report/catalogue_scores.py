@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from stablechoice.measures.result import CellName, Quartiles, Ties
+from stablechoice.cell_name import CellName
+from stablechoice.measures.result import Quartiles, Ties
 from stablechoice.report.catalogue_accuracy import (
     BOOTSTRAP,
     CLOPPER_PEARSON,

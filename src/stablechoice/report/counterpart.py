@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.accuracy import clopper_pearson
-from stablechoice.measures.result import CellName, Golds, Measure, Quartiles, Ties
+from stablechoice.measures.result import Golds, Measure, Quartiles, Ties
 from stablechoice.report.claims import Claim
 from stablechoice.report.source import Source
 from stablechoice.report.table import Value, number

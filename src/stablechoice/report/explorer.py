@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
 from stablechoice.generations import Generation
-from stablechoice.measures.result import CellName
-from stablechoice.observation import Observation
+from stablechoice.observation import Observation, Order
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import Question
 from stablechoice.report.explorer_rows import Answered, answer_rows, question_rows
 from stablechoice.report.script_data import script_json
 from stablechoice.report.study import Study
-from stablechoice.strategies.strategy import Order
 
 
 @dataclass(frozen=True, slots=True)

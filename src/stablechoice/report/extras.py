@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.cell import Cell
-from stablechoice.measures.result import CellName, Repeats
+from stablechoice.measures.result import Repeats
 from stablechoice.observation import Reason
 
 REASONS: tuple[Reason, ...] = get_args(Reason)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stablechoice.cell_name import CellName
 from stablechoice.durable import write_whole
 from stablechoice.errors import AnalysisError
 from stablechoice.measures.cell import Cell
-from stablechoice.measures.result import Analysis, CellName
+from stablechoice.measures.result import Analysis
 from stablechoice.report.canvas import laid_out, pdf, style, svg
 from stablechoice.report.plots import forest, interaction, pareto, recall, scatter, scores, ties
 from stablechoice.report.plots.rows import from_csv, to_csv

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from stablechoice.measures.result import CellName, Difference, Measure
+from stablechoice.cell_name import CellName
+from stablechoice.measures.result import Difference, Measure
 from stablechoice.report.source import BASELINE, Source
 from stablechoice.report.study import Entry
 from stablechoice.report.table import MOST_UNSCORED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stablechoice.measures.result import CellName
+from stablechoice.cell_name import CellName
 from stablechoice.report.headline import ALPHA, certain, many, parting, percent, title
 from stablechoice.report.source import BASELINE, Source
 from stablechoice.report.study import Entry

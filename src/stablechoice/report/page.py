@@ -11,9 +11,10 @@ from typing import Any, Literal
 import jinja2
 from markupsafe import Markup
 
+from stablechoice.cell_name import CellName
 from stablechoice.durable import write_whole
 from stablechoice.errors import AnalysisError
-from stablechoice.measures.result import Analysis, CellName
+from stablechoice.measures.result import Analysis
 from stablechoice.questions.question import LABELS
 from stablechoice.report.catalogue_accuracy import MAIN
 from stablechoice.report.compare import MEANINGS

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
-from stablechoice.measures.result import CellName
 from stablechoice.request import canonical_json
 
 RUN_FACTS = frozenset({"machine", "packages", "source", "seconds", "started", "finished", "facts", "container", "git"})

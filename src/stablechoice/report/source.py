@@ -6,10 +6,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
 from stablechoice.measures.result import (
     Analysis,
-    CellName,
     Contrast,
     Cost,
     Difference,

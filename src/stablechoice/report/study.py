@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
-from stablechoice.measures.result import CellName
 
 Level = Literal["recompute", "re-run local", "re-query APIs"]
 """What a study claims against published numbers: the stored generations read again (exact), local models run again

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
-from stablechoice.measures.result import CellName
 
 Kind = Literal["text", "percent", "points", "delta", "count", "p", "interval", "number", "money"]
 """How a number prints: `percent` and `points` two decimals; `delta` signed points; `p` three decimals; `money` four."""

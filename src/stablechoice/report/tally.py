@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stablechoice.measures.result import CellName
+from stablechoice.cell_name import CellName
 from stablechoice.observation import Observation
 from stablechoice.report.source import Source
 

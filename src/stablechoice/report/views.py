@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from stablechoice.measures.result import CellName
+from stablechoice.cell_name import CellName
 from stablechoice.report.formats import alignment, one_line
 from stablechoice.report.study import Entry, Study
 from stablechoice.report.table import Column, Row, Table, Value, display

@@ -6,12 +6,13 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from stablechoice.cell_name import CellName
 from stablechoice.configuration import Configuration
 from stablechoice.durable import write_whole
 from stablechoice.errors import AnalysisError
 from stablechoice.measures.analysis import analyse
 from stablechoice.measures.cell import Cell
-from stablechoice.measures.result import Analysis, CellName
+from stablechoice.measures.result import Analysis
 from stablechoice.observation import Observation
 from stablechoice.observations import read_observations
 from stablechoice.questions.manifest import read_manifest

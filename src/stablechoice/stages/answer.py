@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from stablechoice.cell_lock import locked
+from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import CellPlan, plan
 from stablechoice.configuration import Configuration
 from stablechoice.driver import run as drive
@@ -16,7 +17,6 @@ from stablechoice.engines.offer import Offering
 from stablechoice.errors import ConfigError, DataError, EngineError, ModelError
 from stablechoice.generations import read
 from stablechoice.journal import Journal
-from stablechoice.measures.result import CellName
 from stablechoice.progress import Meter, duration
 from stablechoice.runtime.provenance import machine, packages, source_state, write_provenance
 from stablechoice.stages.beside import beside

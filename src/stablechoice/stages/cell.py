@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import CellPlan
 from stablechoice.configuration import Configuration
 from stablechoice.generations import Generation, read
-from stablechoice.measures.result import CellName
 from stablechoice.questions.loading import read_questions
 from stablechoice.questions.manifest import read_manifest, select
 from stablechoice.questions.question import Question

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from stablechoice.cell_name import CellName
 from stablechoice.configuration import Configuration
 from stablechoice.engines.prices import newest, read_prices
 from stablechoice.estimation import Line, estimate, shown
-from stablechoice.measures.result import CellName
 from stablechoice.stages.cell import cell_plan, derived, study_questions
 
 

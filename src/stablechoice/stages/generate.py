@@ -8,13 +8,13 @@ import time
 from collections.abc import Sequence
 
 from stablechoice.cell_lock import CellLock, die_with_parent
+from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import CellPlan, own_generations, plan
 from stablechoice.configuration import Configuration
 from stablechoice.driver import run as drive
 from stablechoice.errors import ConfigError, EngineError
 from stablechoice.generations import write
 from stablechoice.journal import Journal
-from stablechoice.measures.result import CellName
 from stablechoice.progress import Meter
 from stablechoice.runtime.provenance import (
     configuration_sha256,

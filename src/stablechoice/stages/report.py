@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from stablechoice.cell_name import CellName
 from stablechoice.configuration import Configuration
 from stablechoice.generations import Generation, read
-from stablechoice.measures.result import CellName
 from stablechoice.report.explorer import Explorer
 from stablechoice.report.figures import draw_figures
 from stablechoice.report.page import Contents, write_report

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from stablechoice.observation import Order
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import Question
 from stablechoice.reading.letter import read_letter
@@ -12,7 +13,7 @@ from stablechoice.reading.tiebreak import break_tie
 from stablechoice.strategies.presentation import present
 from stablechoice.strategies.recorded import required_answer
 from stablechoice.strategies.settings import TIE_METHODS, check_choice
-from stablechoice.strategies.strategy import Answers, Asking, Order, Outcome, Reader
+from stablechoice.strategies.strategy import Answers, Asking, Outcome, Reader
 from stablechoice.strategies.vote import leaders, original_order
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stablechoice.observation import Order
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import Question
 from stablechoice.reading.letter import read_letter
 from stablechoice.strategies.presentation import present, purpose_of, rotations_asked
 from stablechoice.strategies.recorded import answers_by_rotation, canonical_outcome
-from stablechoice.strategies.strategy import Answers, Asking, Order, Outcome, Reader
+from stablechoice.strategies.strategy import Answers, Asking, Outcome, Reader
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stablechoice.observation import Reading
+from stablechoice.observation import Order, Reading
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import Question
 from stablechoice.reading.letter import read_letter
@@ -13,7 +13,7 @@ from stablechoice.strategies.presentation import present, purpose_of, rotations_
 from stablechoice.strategies.recorded import answers_by_rotation, canonical_outcome, required_answer
 from stablechoice.strategies.reference import match_reference, no_reference, similarity_texts
 from stablechoice.strategies.settings import TIE_METHODS, check_choice, check_threshold
-from stablechoice.strategies.strategy import Answers, Asking, Order, Outcome, Reader
+from stablechoice.strategies.strategy import Answers, Asking, Outcome, Reader
 
 
 @dataclass(frozen=True, slots=True)

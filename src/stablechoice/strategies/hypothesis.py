@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stablechoice.observation import Order
 from stablechoice.prompts import Prompts, display
 from stablechoice.questions.question import Question
 from stablechoice.reading.score import read_score
@@ -11,7 +12,7 @@ from stablechoice.reading.tiebreak import break_tie
 from stablechoice.request import Address, Request
 from stablechoice.strategies.recorded import required_answer
 from stablechoice.strategies.settings import TIE_METHODS, check_choice
-from stablechoice.strategies.strategy import Answers, Asking, Order, Outcome, Reader
+from stablechoice.strategies.strategy import Answers, Asking, Outcome, Reader
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-from stablechoice.observation import Reading, Reason
+from stablechoice.observation import Order, Reading, Reason
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import Question
 from stablechoice.reading.similarity import Similarity
@@ -17,9 +17,6 @@ Asking = Generator[Request | list[Request], Any, None]
 
 Answers = Mapping[Address, Response]
 """The recorded responses of one question (repetition 0 unless a repeat is read)."""
-
-Order = Literal["rotations", "zero", "undefined"]
-"""Whether flip and RStd come from rotations, are zero by construction, or are not defined (PROTOCOL 5)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stablechoice.measures.result import Analysis, CellName, Estimate, Measure
+from stablechoice.cell_name import CellName
+from stablechoice.measures.result import Analysis, Estimate, Measure
 
 
 def estimates_by_cell(analysis: Analysis, measure: Measure) -> dict[CellName, Estimate]:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.cell import Cell
-from stablechoice.measures.result import Analysis, CellName
+from stablechoice.measures.result import Analysis
 from stablechoice.report.canvas import sheet
 from stablechoice.report.marks import SOFT, model_marks, strategy_marks
 from stablechoice.report.plots.estimates import estimates_by_cell

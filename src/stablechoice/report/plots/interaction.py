@@ -8,9 +8,10 @@ from typing import Any
 
 from matplotlib.lines import Line2D
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.cell import Cell
 from stablechoice.measures.contrasts import HIDDEN_LLM, HIDDEN_SEMANTIC, VISIBLE_LLM, VISIBLE_SEMANTIC
-from stablechoice.measures.result import Analysis, CellName, Measure
+from stablechoice.measures.result import Analysis, Measure
 from stablechoice.report.canvas import sheet
 from stablechoice.report.marks import SOFT, model_marks, strategy_marks
 from stablechoice.report.plots.estimates import estimates_by_cell

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.cell import Cell
-from stablechoice.measures.result import Analysis, CellName, Cost
+from stablechoice.measures.result import Analysis, Cost
 from stablechoice.report.canvas import sheet
 from stablechoice.report.marks import SOFT, model_marks, strategy_marks
 from stablechoice.report.pareto import front

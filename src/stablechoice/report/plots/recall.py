@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.cell import NOT_ASKED, Cell
-from stablechoice.measures.result import Analysis, CellName
+from stablechoice.measures.result import Analysis
 from stablechoice.questions.question import LABELS
 from stablechoice.report.canvas import sheet
 from stablechoice.report.marks import model_marks, strategy_marks

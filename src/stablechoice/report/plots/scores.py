@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.cell import Cell
-from stablechoice.measures.result import Analysis, CellName
+from stablechoice.measures.result import Analysis
 from stablechoice.report.canvas import sheet
 from stablechoice.report.marks import OCHRE, SOFT
 from stablechoice.report.plots.panels import held, legend, panel_grid

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.cell import Cell
-from stablechoice.measures.result import Analysis, CellName, Ties
+from stablechoice.measures.result import Analysis, Ties
 from stablechoice.report.canvas import sheet
 from stablechoice.report.marks import OCHRE, PLUM, RULE, SOFT
 from stablechoice.report.plots.panels import held, legend, panel_grid
