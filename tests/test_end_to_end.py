@@ -23,13 +23,15 @@ pytestmark = [pytest.mark.pipeline, pytest.mark.model]
 
 def cut(root: Path) -> Path:
     """Six questions and four, answers of at most 12 tokens: minutes become seconds, the way stays the same."""
-    edits = {
-        "benchmark/pocket_qa.yaml": ("{3: 5, 4: 40, 5: 5}, relational: 3", "{3: 1, 4: 4, 5: 1}, relational: 1"),
-        "benchmark/nonsense_qa.yaml": (": 50", ": 4"),
-        "decoding/pocket.yaml": ("max_new_tokens: 32", "max_new_tokens: 12"),
-        "study/pocket.yaml": ("resamples: 10000", "resamples: 500"),
-    }
-    for file, (old, new) in edits.items():
+    edits = (
+        ("benchmark/pocket_qa.yaml", "{3: 5, 4: 40, 5: 5}, relational: 3", "{3: 1, 4: 4, 5: 1}, relational: 1"),
+        ("benchmark/pocket_qa.yaml", "repeat_count: 10", "repeat_count: 2"),
+        ("benchmark/nonsense_qa.yaml", ": 50", ": 4"),
+        ("benchmark/nonsense_qa.yaml", "repeat_count: 10", "repeat_count: 2"),
+        ("decoding/pocket.yaml", "max_new_tokens: 32", "max_new_tokens: 12"),
+        ("study/pocket.yaml", "resamples: 10000", "resamples: 500"),
+    )
+    for file, old, new in edits:
         path = root / "conf" / file
         text = path.read_text(encoding="utf-8")
         assert old in text, f"{file} has no {old!r}"
@@ -47,6 +49,15 @@ def run(root: Path, *words: str, code: int = 0, **more: str) -> str:
 def digests(root: Path, *kinds: str) -> dict[str, str]:
     files = [f for kind in kinds for f in sorted((root / "data" / "pocket" / kind).rglob("*")) if f.is_file()]
     return {str(f.relative_to(root)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+
+
+def cells(root: Path, model: str, benchmark: str) -> Path:
+    return root / "data" / "pocket" / "pipeline" / model / benchmark
+
+
+def locks(root: Path) -> list[Path]:
+    """Of the study and of its cells."""
+    return [root / "dvc.lock", *sorted((root / "data" / "pocket" / "pipeline").glob("*/*/dvc.lock"))]
 
 
 RESULTS = ("generations", "observations", "tables", "figures", "report")
@@ -69,8 +80,10 @@ def done(tmp_path_factory: pytest.TempPathFactory, models: str) -> Path:
 
 
 def test_every_cell_has_observations_and_the_report_stands(done: Path) -> None:
-    observed = list((done / "data/pocket/observations").rglob("*.jsonl"))
-    assert len(observed) == 2 * 2 * 10
+    study = yaml.safe_load((done / "conf/study/pocket.yaml").read_text(encoding="utf-8"))
+    observations = done / "data/pocket/observations"
+    assert len(list(observations.glob("*/*/*.jsonl"))) == 2 * 2 * len(study["strategies"])
+    assert len(list(observations.glob("*/*/repeats/*.jsonl"))) == 2 * 2 * 4 * 3  # strategies, repetitions
     assert (done / "data/pocket/report/index.html").stat().st_size > 10_000
     main = (done / "data/pocket/tables/main.csv").read_text(encoding="utf-8")
     assert "simulated" in main.lower()
@@ -90,7 +103,7 @@ def test_provenance_stands_beside_each_cell_and_outside_git(done: Path) -> None:
 
 
 def test_nothing_that_is_versioned_names_this_machine(done: Path) -> None:
-    for file in [*(done / "data/pocket").rglob("*.*"), done / "dvc.lock"]:
+    for file in [*(done / "data/pocket").rglob("*.*"), *locks(done)]:
         if file.is_file() and "provenance" not in file.parts:
             assert str(done).encode() not in file.read_bytes(), file
 
@@ -115,7 +128,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(done: Path, models: s
     assert killed >= 2, (tmp_path / "log").read_text(encoding="utf-8")
     run(root, *command, STABLECHOICE_MODELS=models)
     assert digests(root, *RESULTS) == digests(done, *RESULTS)
-    assert (root / "dvc.lock").read_bytes() == (done / "dvc.lock").read_bytes()
+    assert [lock.read_bytes() for lock in locks(root)] == [lock.read_bytes() for lock in locks(done)]
 
 
 def answers(root: Path) -> int:
@@ -146,9 +159,10 @@ def test_editing_a_strategy_reruns_exactly_its_cells_and_what_hangs_on_them(done
     with edited(done / "conf/strategy/two_stage.yaml", r"(?m)^title: .*$", "title: Two-stage (edited)"):
         said = run(done, "dvc", "repro", STABLECHOICE_MODELS=models)
         ran = set(re.findall(r"Running stage '([^']+)'", said))
-        cells = {f"{m}.{b}" for m in ("smollm2-135m", "simulated") for b in ("pocket_qa", "nonsense_qa")}
-        stages = ("generate-two_stage", "score-two_stage", "score-hidden_semantic")
-        assert ran == {"analyse", "report"} | {f"{stage}@{cell}" for stage in stages for cell in cells}
+        files = [str(lock.with_name("dvc.yaml").relative_to(done)) for lock in locks(done)[1:]]
+        assert len(files) == 4
+        stages = ("generate-two_stage", "score-two_stage", "score-hidden_semantic", "generate-repeats", "score-repeats")
+        assert ran == {"analyse", "report"} | {f"{file}:{stage}" for stage in stages for file in files}
         assert "Two-stage (edited)" in (done / "data/pocket/tables/main.csv").read_text(encoding="utf-8")
     # The product's own command sees an edit far upstream of the report, too.
     said = run(done, "stablechoice", "reproduce", "study=pocket", STABLECHOICE_MODELS=models)
@@ -163,11 +177,12 @@ def test_a_comment_in_a_configuration_reruns_nothing(done: Path, models: str) ->
 
 def test_each_stage_reads_only_what_dvc_knows_that_it_reads(done: Path) -> None:
     """A file that a stage opens and DVC does not list would leave stale results behind after an edit."""
-    lock = yaml.safe_load((done / "dvc.lock").read_text(encoding="utf-8"))["stages"]
+    files = (done, cells(done, "simulated", "pocket_qa"))
+    lock = {k: s for f in files for k, s in yaml.safe_load((f / "dvc.lock").read_text("utf-8"))["stages"].items()}
     watched = "import sys\nfrom stablechoice.cli import main\nopened = set()\n"
     watched += "sys.addaudithook(lambda e, a: opened.add(str(a[0])) if e == 'open' else None)\n"
     watched += "code = main(sys.argv[1:])\nprint(*sorted(opened), sep='\\n')\nsys.exit(code)\n"
-    for name in ("score-visible_semantic@simulated.pocket_qa", "score-direct@simulated.pocket_qa", "analyse", "report"):
+    for name in ("score-visible_semantic", "score-direct", "score-repeats", "analyse", "report"):
         stage = lock[name]
         words = stage["cmd"].split()[1:]
         opened = [

@@ -21,9 +21,17 @@ COMMANDS = {
     "answer": ("stablechoice.stages.answer", "answer what a study still lacks: study=NAME [model=NAME] [retry=failed]"),
     "generate": ("stablechoice.stages.generate", "one cell's raw generations: study= model= benchmark= strategy="),
     "score": ("stablechoice.stages.score", "one cell's observations, read from its generations: same keys"),
+    "repeat": ("stablechoice.stages.repeat", "raw generations of a study's repeats: study= model= benchmark="),
+    "score-repeats": ("stablechoice.stages.score_repeats", "their observations: same keys"),
     "analyse": ("stablechoice.stages.analyse", "tables, figures and metrics of a study: study=NAME"),
     "report": ("stablechoice.stages.report", "the HTML report of a study: study=NAME"),
+    "compare": ("stablechoice.stages.compare", "published numbers beside ours: study=NAME [published=FOLDER] [level=]"),
     "reproduce": ("stablechoice.stages.reproduce", "answer, then dvc repro, then print the main table: study=NAME"),
+    "pull": ("stablechoice.stages.pull", "a study's stored answers and results: study=NAME [remote=NAME or FOLDER]"),
+    "bundle": ("stablechoice.stages.bundle", "one archive for reviewers: study=NAME [images=1] [models=1] [texts=1]"),
+    "verify": ("stablechoice.stages.verify", "check a bundle and recompute its numbers: bundle=FILE [sha256=] [out=]"),
+    "kick-the-tires": ("stablechoice.stages.kick_the_tires", "expected beside got, without keys, GPU or network"),
+    "doctor": ("stablechoice.stages.doctor", "what this machine can run, and what to do about each lack (--json)"),
     "pipeline": ("stablechoice.stages.pipeline", "write dvc.yaml from conf/study (--check: only compare)"),
 }
 
@@ -32,13 +40,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="stablechoice",
         description="How stably language models answer multiple-choice questions.",
-        epilog="commands:\n" + "\n".join(f"  {name:<10} {text}" for name, (_, text) in COMMANDS.items()),
+        epilog="commands:\n" + "\n".join(f"  {name:<14} {text}" for name, (_, text) in COMMANDS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"stablechoice {__version__}")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="choices and values, as Hydra writes them")
     parser.add_argument("--check", action="store_true", help="pipeline: change nothing, fail where files would change")
+    parser.add_argument("--json", action="store_true", help="doctor: for programs instead of people")
     return parser
 
 
@@ -68,6 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if parsed.command == "pipeline":
             return int(module.run(overrides, check=parsed.check))
+        if parsed.command == "doctor":
+            return int(module.run(overrides, as_json=parsed.json))
         return int(module.run(overrides))
     except StablechoiceError as error:
         sys.stderr.write(f"stablechoice {parsed.command}: {error}\n")

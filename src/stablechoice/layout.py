@@ -60,6 +60,14 @@ class Layout:
     def observations(self, cell: CellName) -> Path:
         return self.folder / "observations" / cell.model / cell.benchmark / f"{cell.strategy}.jsonl"
 
+    def repeats(self, model: str, benchmark: str) -> Path:
+        """Generations of the repetitions beyond the main run, a file for each strategy that is repeated."""
+        return self.folder / "generations" / model / benchmark / "repeats"
+
+    def repeat_observations(self, model: str, benchmark: str) -> Path:
+        """What they say, a file `<strategy>.<repetition>.jsonl` each."""
+        return self.folder / "observations" / model / benchmark / "repeats"
+
     def provenance(self, cell: CellName) -> Path:
         """The side file: machine, versions, seconds. Outside DVC and git."""
         return self.folder / "provenance" / cell.model / cell.benchmark / f"{cell.strategy}.json"

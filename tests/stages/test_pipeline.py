@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -16,12 +17,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def stages(text: str) -> dict[str, dict]:
-    return {name: stage.get("do", stage) for name, stage in yaml.safe_load(text)["stages"].items()}
+    return dict(yaml.safe_load(text)["stages"])
 
 
 @pytest.fixture(scope="module")
 def pocket() -> dict[str, dict]:
-    return stages(pipeline.pipelines(ROOT, "pocket")[ROOT / "dvc.yaml"])
+    """Stages of one model on one benchmark, and those of the whole study."""
+    files = pipeline.pipelines(ROOT, "pocket")
+    cells = files[pipeline.cells_file(ROOT, "pocket", "smollm2-135m", "pocket_qa")]
+    return stages(cells) | stages(files[ROOT / "dvc.yaml"])
 
 
 def test_committed_pipelines_are_what_conf_describes() -> None:
@@ -45,12 +49,13 @@ def test_generating_depends_on_no_code(pocket: dict[str, dict]) -> None:
 
 def test_only_the_strategies_that_ask_with_a_prompt_depend_on_it(pocket: dict[str, dict]) -> None:
     users = {name for name, stage in pocket.items() if "conf/prompt/paper/direct_mcq.txt" in stage["deps"]}
-    assert users == {"generate-cyclic", "score-cyclic", "score-direct"}
+    assert users == {"generate-cyclic", "score-cyclic", "score-direct", "generate-repeats", "score-repeats"}
 
 
 def test_a_strategys_file_is_a_parameter_of_its_own_cells_and_of_those_that_read_them(pocket: dict[str, dict]) -> None:
     users = {n for n, s in pocket.items() if {"conf/strategy/two_stage.yaml": None} in s.get("params", [])}
-    assert users == {"generate-two_stage", "score-two_stage", "score-hidden_semantic", "analyse", "report"}
+    own = {"generate-two_stage", "score-two_stage", "generate-repeats", "score-repeats"}
+    assert users == own | {"score-hidden_semantic", "analyse", "report"}
 
 
 def test_small_results_are_in_git_and_responses_in_the_cache(pocket: dict[str, dict]) -> None:
@@ -66,8 +71,46 @@ def test_analysis_and_report_stand_on_all_that_they_read(pocket: dict[str, dict]
 
 
 def test_a_models_identity_stands_in_the_command_of_its_cells(pocket: dict[str, dict]) -> None:
+    identity = f"identity={Configuration(root=ROOT).identity_sha256('smollm2-135m')}"
     for name, stage in pocket.items():
-        assert ("identity=${item.identity}" in stage["cmd"]) == name.startswith(("generate-", "score-"))
+        assert (identity in stage["cmd"]) == name.startswith(("generate-", "score-"))
+
+
+def test_every_model_and_benchmark_has_a_pipeline_of_its_own_with_the_same_steps() -> None:
+    files = {path: text for path, text in pipeline.pipelines(ROOT, "pocket").items() if "pipeline" in path.parts}
+    assert {path.parent.relative_to(ROOT / "data/pocket/pipeline").as_posix() for path in files} == {
+        f"{model}/{benchmark}" for model in ("smollm2-135m", "simulated") for benchmark in ("pocket_qa", "nonsense_qa")
+    }
+    assert len({tuple(stages(text)) for text in files.values()}) == 1
+    assert {stage["wdir"] for text in files.values() for stage in stages(text).values()} == {"../../../../.."}
+
+
+def test_what_is_repeated_is_asked_of_the_benchmarks_list_and_by_the_studys_strategies(pocket: dict[str, dict]) -> None:
+    stage = pocket["generate-repeats"]
+    assert "data/manifests/pocket_qa_repeats.csv" in stage["deps"]
+    assert {"conf/study/pocket.yaml": ["prompts", "repeats"]} in stage["params"]
+    assert {"conf/strategy/reasoning_direct.yaml": None} in stage["params"]
+    assert stage["outs"] == ["data/pocket/generations/smollm2-135m/pocket_qa/repeats"]
+
+
+def test_a_study_without_repeats_has_no_stage_for_them(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "conf", tmp_path / "conf")
+    study = tmp_path / "conf/study/pocket.yaml"
+    study.write_text(re.sub(r"(?m)^repeats: .*$", "repeats: null", study.read_text("utf-8")), "utf-8")
+    for text in pipeline.pipelines(tmp_path, "pocket").values():
+        assert not [name for name in stages(text) if "repeats" in name]
+
+
+def test_a_model_that_left_the_study_leaves_no_pipeline_behind(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "conf", tmp_path / "conf")
+    pipeline.write_pipelines(tmp_path, "pocket")
+    gone = pipeline.cells_file(tmp_path, "pocket", "simulated", "pocket_qa")
+    gone.with_name("dvc.lock").write_text("schema: '2.0'\n", encoding="utf-8")
+    study = tmp_path / "conf/study/pocket.yaml"
+    study.write_text(study.read_text("utf-8").replace("[smollm2-135m, simulated]", "[smollm2-135m]"), "utf-8")
+    assert gone in pipeline.write_pipelines(tmp_path, "pocket")
+    assert not gone.exists()
+    assert not gone.with_name("dvc.lock").exists()
 
 
 def test_writing_pipelines_twice_changes_nothing_the_second_time(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from stablechoice.configuration.external import external_strategies
 from stablechoice.errors import ConfigError
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
@@ -15,8 +16,19 @@ _NAMED = "begin with a letter and go on with letters, digits, '.', '_' and '-'"
 
 
 def choices(conf: Path, group: str) -> list[str]:
-    """Names that a group offers: its files without `.yaml`."""
-    return sorted(f.stem for f in (conf / group).glob("*.yaml"))
+    """Names that a group offers: its files without `.yaml`, and the strategies that installed packages bring.
+
+    Raises:
+        ConfigError: a package brings a strategy of a name that `conf` has too, or brings it wrongly.
+    """
+    own = {f.stem for f in (conf / group).glob("*.yaml")}
+    brought = external_strategies() if group == "strategy" else {}
+    for key in sorted(own & brought.keys()):
+        raise ConfigError(
+            f"conf/strategy/{key}.yaml: package {brought[key].distribution} brings a strategy of that name; rename the "
+            "file, or uninstall the package"
+        )
+    return sorted(own | brought.keys())
 
 
 def check_name(group: str, name: str) -> None:

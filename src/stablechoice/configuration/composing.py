@@ -15,16 +15,25 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from stablechoice.configuration.checking import check_name, choices, nearest
+from stablechoice.configuration.external import external_strategies
 from stablechoice.errors import ConfigError
 
 GROUPS = ("study", "model", "strategy", "benchmark", "embedder")
-_OWN = (*GROUPS, "identity", "retry")
+_OWN = (*GROUPS, "identity", "retry", "matched", "matcher", "settings", "package")
 """Words of the command line that are ours, not Hydra's."""
 
 
 def file_of(group: str, name: str) -> str:
     """A configuration file as messages name it."""
+    if group == "strategy" and name in external_strategies():
+        return external_strategies()[name].where
     return f"conf/{group}/{name}.yaml"
+
+
+def _search_path() -> list[str]:
+    """Hydra finds the files of installed packages behind those of the repository."""
+    folders = sorted({one.conf.as_uri() for one in external_strategies().values()})
+    return [f"hydra.searchpath=[{','.join(map(repr, folders))}]"] if folders else []
 
 
 @dataclass
@@ -126,7 +135,7 @@ class Composer:
         GlobalHydra.instance().clear()
         try:
             with initialize_config_dir(str(self.conf), version_base="1.3"):
-                config = compose("config", overrides=list(arguments))
+                config = compose("config", overrides=[*arguments, *_search_path()])
             missing = sorted(OmegaConf.missing_keys(config))
         except (HydraException, ConfigCompositionException, OmegaConfBaseException) as error:
             raise ConfigError(f"conf/: {' '.join(str(error).split())} (composing {' '.join(arguments)})") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +14,7 @@ from stablechoice.cell_name import CellName
 from stablechoice.configuration.building import build
 from stablechoice.configuration.checking import check_known
 from stablechoice.configuration.composing import Composer, file_of
+from stablechoice.configuration.external import external_strategies
 from stablechoice.configuration.study import Study
 from stablechoice.engines.engine import Engine
 from stablechoice.errors import ConfigError
@@ -21,11 +22,12 @@ from stablechoice.layout import Layout, find_root
 from stablechoice.prompts import Prompts
 from stablechoice.questions.source import Source
 from stablechoice.reading.similarity import Similarity
-from stablechoice.request import canonical_json
+from stablechoice.request import Decoding, canonical_json
 from stablechoice.strategies.settings import TEMPLATE_KEYS
-from stablechoice.strategies.strategy import Strategy
+from stablechoice.strategies.strategy import Capped, Matching, Strategy
 
 _MODEL_KEYS = ("title", "simulated", "engine")
+_PLANNED = {"matcher": "matcher's identity", "settings": "configuration", "package": "version"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class Configuration:
         for key in self.study.strategies:
             self._check_sharing(key)
             self._check_templates(key, prompts)
-        for key in self.study.models:
+        for key in self.asked_models:
             self.model(key)
         for key in self.study.benchmarks:
             self.benchmark(key)
@@ -132,6 +134,11 @@ class Configuration:
                 f"{where}: key 'shares' names {shares!r}, which reads another strategy's answers itself; "
                 "name the strategy that asks"
             )
+        if self.decoding(key) != self.decoding(shares):
+            raise ConfigError(
+                f"{where}: {key!r} reads the answers of {shares!r} but would cut them at another length; give both the "
+                "same 'max_new_tokens', or 'shares: null'"
+            )
 
     def cell(self) -> CellName:
         """The one cell that the command line names.
@@ -150,18 +157,82 @@ class Configuration:
             where = file_of("study", self.study_key)
             raise ConfigError(f"{where}: the study has no cell {' × '.join(cell)}; add it there")
         self._check_sharing(cell.strategy)
+        self._check_identity(cell.model)
+        self._check_planned(cell.strategy)
+        return cell
+
+    def cells_of_one_model(self) -> tuple[str, str]:
+        """The model and the benchmark that the command line names, for what is done once for their cells.
+
+        Raises:
+            ConfigError: as for `cell`.
+        """
+        model, benchmark = self.chosen("model"), self.chosen("benchmark")
+        if model is None or benchmark is None:
+            raise ConfigError("name one model and one benchmark of the study: model= and benchmark=")
+        where = file_of("study", self.study_key)
+        check_known(where, "models", model, self.study.models, "the study")
+        check_known(where, "benchmarks", benchmark, self.study.benchmarks, "the study")
+        self._check_identity(model)
+        self._check_planned(*self.study.repeats.strategies)
+        return model, benchmark
+
+    def _check_identity(self, model: str) -> None:
         planned = self.chosen("identity")
-        if planned is not None and planned != self.identity_sha256(cell.model):
+        if planned is not None and planned != self.identity_sha256(model):
             raise ConfigError(
-                f"dvc.yaml was written for another identity of {cell.model} (engine protocol, weights or route); "
+                f"dvc.yaml was written for another identity of {model} (engine protocol, weights or route); "
                 "run `make pipeline` and commit the result"
             )
-        return cell
+
+    def _check_planned(self, *strategies: str) -> None:
+        for word, current in self.planned_words(*strategies).items():
+            planned = self.chosen(word)
+            if planned is not None and planned != current:
+                raise ConfigError(
+                    f"dvc.yaml was written for another {_PLANNED[word]} of {', '.join(strategies)} ({word}={planned}, "
+                    f"now {current}); run `make pipeline` and commit the result"
+                )
+
+    def planned_words(self, *strategies: str) -> dict[str, str]:
+        """What stands in DVC's commands since no parameter file shows it: matchers' identities, other packages' code.
+
+        `matcher`: of the models that match, their `identity_sha256`; `settings`: hash of what the YAML files of other
+        packages say; `package`: those packages, see `External.code`. A word that has nothing to say is left out.
+        """
+        matchers = self.matchers(*strategies)
+        brought = [external_strategies()[key] for key in sorted({*strategies} & external_strategies().keys())]
+        settings = canonical_json({one.key: self.group("strategy", one.key) for one in brought})
+        words = {
+            "matcher": ".".join(self.identity_sha256(model) for model in matchers),
+            "settings": hashlib.sha256(settings.encode("utf-8")).hexdigest()[:12] if brought else "",
+            "package": ",".join(dict.fromkeys(one.code for one in brought)),
+        }
+        return {word: value for word, value in words.items() if value}
 
     def identity_sha256(self, model: str) -> str:
         """12 hex digits of the hash of a model's identity; it stands in DVC's commands, so a change re-runs cells."""
         identity = canonical_json(dict(self.model(model).engine.identity()))
         return hashlib.sha256(identity.encode("utf-8")).hexdigest()[:12]
+
+    def decoding(self, strategy: str) -> Decoding:
+        """How a strategy's answers are written: as the study says, with the strategy's own token cap if it has one."""
+        built, decoding = self.strategy(strategy), self.study.decoding
+        if isinstance(built, Capped) and built.max_new_tokens is not None:
+            return replace(decoding, max_new_tokens=built.max_new_tokens)
+        return decoding
+
+    def matchers(self, *strategies: str) -> tuple[str, ...]:
+        """Files of `conf/model` that some strategies ask besides a cell's own model, each once, sorted."""
+        built = [self.strategy(strategy) for strategy in strategies]
+        named = {one.matcher_model for one in built if isinstance(one, Matching) and one.matcher_model is not None}
+        return tuple(sorted(named))
+
+    @property
+    def asked_models(self) -> tuple[str, ...]:
+        """All models that the study asks: those of its grid, then those that only match."""
+        study = self.study
+        return tuple(dict.fromkeys((*study.models, *self.matchers(*study.strategies))))
 
     def layout(self) -> Layout:
         return Layout(self.root, self.study_key)

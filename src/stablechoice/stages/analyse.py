@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from stablechoice.cell_name import CellName
 from stablechoice.configuration import Configuration
@@ -17,7 +19,7 @@ from stablechoice.observation import Observation
 from stablechoice.observations import read_observations
 from stablechoice.questions.manifest import read_manifest
 from stablechoice.report.catalogue import main_table, tables
-from stablechoice.report.compare import compare
+from stablechoice.report.compare import Comparison, compare
 from stablechoice.report.compare_tables import comparison_tables
 from stablechoice.report.extras import Extras, extras_of
 from stablechoice.report.figures import draw_figures, write_figures
@@ -26,6 +28,9 @@ from stablechoice.report.published import load_published
 from stablechoice.report.study import Entry, Study, whole_grid
 from stablechoice.report.table import Table
 from stablechoice.report.writing import write_metrics, write_tables
+from stablechoice.stages.repeated import repeated
+from stablechoice.stages.routes import Routes
+from stablechoice.strategies.hypothesis import IndependentHypothesis
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +53,22 @@ class Results:
 
 
 def grid(configuration: Configuration) -> Study:
-    """The study as its tables name it."""
+    """The study as its tables name it, with what follows from the routes by which its models are served."""
     study = configuration.study
-    models = tuple(Entry(m.key, m.title, m.simulated) for m in map(configuration.model, study.models))
+    routes = Routes(configuration)
+    models = tuple(
+        Entry(m.key, m.title, m.simulated, routes.note(m.key)) for m in map(configuration.model, study.models)
+    )
     benchmarks = tuple(Entry(key, configuration.benchmark(key).title) for key in study.benchmarks)
     strategies = tuple(Entry(key, configuration.strategy(key).title) for key in study.strategies)
-    return whole_grid(study.title, models, benchmarks, strategies)
+    return whole_grid(study.title, models, benchmarks, strategies, excluded=routes.excluded(), level=routes.level)
 
 
-def results(configuration: Configuration) -> Results:
+def results(configuration: Configuration, golds: Mapping[str, Collection[str]] | None = None) -> Results:
     """Read every cell that has observations and analyse them; cells that have none print `not run`.
+
+    Args:
+        golds: ids of questions with a relational gold, for benchmarks whose question texts are not at hand.
 
     Raises:
         AnalysisError: no cell has observations, or cells of one benchmark hold different questions.
@@ -69,22 +80,25 @@ def results(configuration: Configuration) -> Results:
         raise AnalysisError(
             f"{layout.folder}/observations: nothing of study {study.key} is scored; run `make score STUDY={study.key}`"
         )
-    observations = {cell: read_observations(layout.observations(cell)) for cell in there}
+    recorded = {cell: read_observations(layout.observations(cell)) for cell in there}
+    observations = {cell: [row for row in rows if row.reason != "calibration"] for cell, rows in recorded.items()}
     _check_complete(configuration, observations)
     cells = {}
-    for name, rows in observations.items():
+    for name, rows in recorded.items():
         strategy = configuration.strategy(name.strategy)
         word = configuration.benchmark(name.benchmark).benchmark
-        cells[name] = Cell.of(name, rows, order=strategy.order, title=strategy.title, tie_word=word)
+        tie = strategy.tie if isinstance(strategy, IndependentHypothesis) else "canonical"
+        cells[name] = Cell.of(name, rows, order=strategy.order, title=strategy.title, tie_word=word, tie=tie)
     relational = {row.question_id for rows in observations.values() for row in rows if row.relational}
     analysis = analyse(
         cells,
         resamples=study.resamples,
         seed=study.seed,
         grid=study.cells,
-        relational_golds=relational_golds(configuration, relational),
+        relational_golds=relational_golds(configuration, relational, golds or {}),
     )
-    return Results(grid(configuration), observations, cells, analysis, extras_of(cells.values()))
+    extras = extras_of(cells.values(), repeats=repeated(configuration, cells), charges=Routes(configuration).charges())
+    return Results(grid(configuration), observations, cells, analysis, extras)
 
 
 def _check_complete(configuration: Configuration, observations: Mapping[CellName, Sequence[Observation]]) -> None:
@@ -106,30 +120,66 @@ def _check_complete(configuration: Configuration, observations: Mapping[CellName
             )
 
 
-def relational_golds(configuration: Configuration, among: set[str]) -> set[str]:
-    """Ids of questions whose gold itself is an option of the kind `All of the above`."""
+def relational_golds(
+    configuration: Configuration, among: Collection[str], known: Mapping[str, Collection[str]]
+) -> set[str]:
+    """Ids of questions whose gold itself is an option of the kind `All of the above`.
+
+    Args:
+        known: these ids, for benchmarks whose question texts are not at hand.
+    """
     from stablechoice.questions.relational import is_relational_option
     from stablechoice.stages.cell import study_questions
 
-    questions = [q for b in configuration.study.benchmarks for q in study_questions(configuration, b)]
-    return {q.question_id for q in questions if q.question_id in among and is_relational_option(q.options[q.gold])}
+    with_texts = [b for b in configuration.study.benchmarks if b not in known]
+    questions = [q for b in with_texts for q in study_questions(configuration, b)]
+    found = {q.question_id for q in questions if is_relational_option(q.options[q.gold])}
+    return {question_id for question_id in found.union(*known.values()) if question_id in among}
+
+
+def compared(configuration: Configuration, found: Results, folder: Path | None = None) -> list[Comparison]:
+    """Every published number beside ours.
+
+    Args:
+        folder: of the published numbers; None for the repository's own.
+    """
+    published = load_published(folder or configuration.root / "data" / "published")
+    return compare(found.analysis, found.study, published, found.extras)
 
 
 def comparisons(configuration: Configuration, found: Results) -> list[Table]:
-    """Published numbers beside ours, for what both have; none where the study holds no published cell."""
-    folder = configuration.root / "data" / "published"
-    return comparison_tables(compare(found.analysis, found.study, load_published(folder), found.extras), found.study)
+    """Published numbers beside ours, as tables; every number only where the study holds a published cell."""
+    return comparison_tables(compared(configuration, found), found.study)
+
+
+def write_numbers(configuration: Configuration, found: Results) -> None:
+    """Write every number of a study: its tables in all formats, and its metrics."""
+    layout = configuration.layout()
+    write_tables(layout.tables, [found.main_table, *found.tables, *comparisons(configuration, found)])
+    write_whole(layout.tables / "main.txt", to_terminal(found.main_table, width=100).encode("utf-8"))
+    write_metrics(layout.metrics, found.analysis)
+
+
+def strays(configuration: Configuration) -> list[Path]:
+    """Observations of cells that the study does not name: a strategy that left it, or whose file is misspelt."""
+    layout = configuration.layout()
+    named = {layout.observations(cell) for cell in configuration.study.cells}
+    return sorted(set((layout.folder / "observations").glob("*/*/*.jsonl")) - named)
 
 
 def run(overrides: Sequence[str]) -> int:
     configuration = Configuration(tuple(overrides))
     layout = configuration.layout()
     found = results(configuration)
+    for path in strays(configuration):
+        where = path.relative_to(configuration.root)
+        sys.stderr.write(
+            f"analyse: {where} is left out: study {configuration.study_key} has no such cell; name it in "
+            f"conf/study/{configuration.study_key}.yaml or delete the file\n"
+        )
     for folder in (layout.tables, layout.figures):
         # A table of a cell that left the study must not linger.
         shutil.rmtree(folder, ignore_errors=True)
-    write_tables(layout.tables, [found.main_table, *found.tables, *comparisons(configuration, found)])
-    write_whole(layout.tables / "main.txt", to_terminal(found.main_table, width=100).encode("utf-8"))
-    write_figures(layout.figures, draw_figures(found.study, found.analysis, found.cells))
-    write_metrics(layout.metrics, found.analysis)
+    write_numbers(configuration, found)
+    write_figures(layout.figures, draw_figures(found.study, found.analysis, found.cells, found.extras))
     return 0

@@ -20,10 +20,13 @@ from stablechoice.journal import Journal
 from stablechoice.progress import Meter, duration
 from stablechoice.runtime.provenance import machine, packages, source_state, write_provenance
 from stablechoice.stages.beside import beside
-from stablechoice.stages.cell import cell_plan, derived, study_questions
+from stablechoice.stages.cell import cell_plan, derived, engine_of, repeat_plans, study_questions
 
 RETRY = "retry=failed"
 """On the command line: ask again what came back without an answer."""
+
+MATCHED = "matched"
+"""On the command line of a model that is answered beside others, `matched=later`: leave what other models match."""
 
 
 def _import(journal: Journal, configuration: Configuration, cells: Sequence[CellName]) -> None:
@@ -42,13 +45,15 @@ def _import(journal: Journal, configuration: Configuration, cells: Sequence[Cell
         journal.record([r for r in rows if r.key not in known and r.response.status == "ok"], model=cell.model)
 
 
-def _answer_model(configuration: Configuration, journal: Journal, model: str, plans: list[CellPlan]) -> bool:
+def _answer_model(
+    configuration: Configuration, journal: Journal, model: str, plans: list[CellPlan], record: str
+) -> bool:
     """Answer one model's cells; True when all of them are complete."""
     start = time.monotonic()
     if RETRY in configuration.overrides:
         known = [one for cell in plans for one in plan(cell, journal.lookup)]
         journal.forget_failures([one.key for one in known if one.response and one.response.status != "ok"])
-    with closing(configuration.model(model).engine) as engine:
+    with closing(engine_of(configuration, plans)) as engine:
         if hasattr(engine, "on_progress"):
             engine.on_progress = lambda jobs: sys.stderr.write(
                 f"{model}: {jobs.submitted} submitted, {jobs.jobs_running} jobs running, {jobs.done} done\n"
@@ -56,7 +61,7 @@ def _answer_model(configuration: Configuration, journal: Journal, model: str, pl
         with Meter(sys.stderr, model) as meter:
             report = drive(plans, journal, engine, progress=meter)
         if report.asked:
-            _record_run(configuration, model, engine, report.asked, time.monotonic() - start)
+            _record_run(configuration, model, engine, report.asked, time.monotonic() - start, record)
     failed = sum(cell.failed for cell in report.cells)
     sys.stderr.write(
         f"{model}: {sum(c.requests for c in report.cells)} requests in {len(report.cells)} cells, "
@@ -65,7 +70,9 @@ def _answer_model(configuration: Configuration, journal: Journal, model: str, pl
     return not report.incomplete
 
 
-def _record_run(configuration: Configuration, model: str, engine: Engine, asked: int, seconds: float) -> None:
+def _record_run(
+    configuration: Configuration, model: str, engine: Engine, asked: int, seconds: float, record: str
+) -> None:
     """What answered, on which machine: cells only replay it, so it stands beside them for the whole model."""
     facts = {
         "model": model,
@@ -77,13 +84,21 @@ def _record_run(configuration: Configuration, model: str, engine: Engine, asked:
         "packages": packages(),
         "source": source_state(configuration.root),
     }
-    write_provenance(configuration.layout().folder / "provenance" / model / "answering.json", facts)
+    write_provenance(configuration.layout().folder / "provenance" / model / f"{record}.json", facts)
 
 
-def _answer_here(configuration: Configuration, models: Sequence[str]) -> bool:
-    """Answer models one after another in this process; True when every cell is complete."""
+def _answer_here(configuration: Configuration, models: Sequence[str], *, matched: bool = False) -> bool:
+    """Answer models one after another in this process; True when every cell is complete.
+
+    Args:
+        matched: answer the strategies whose second stage asks another model, instead of all the others.
+    """
     study, layout = configuration.study, configuration.layout()
-    asking = [s for s in study.strategies if not derived(configuration, s)]
+    asking = [
+        s for s in study.strategies if not derived(configuration, s) and bool(configuration.matchers(s)) is matched
+    ]
+    if not asking:
+        return True
     questions = {b: study_questions(configuration, b) for b in study.benchmarks}
     complete = True
     with Journal.open(layout.journal) as journal:
@@ -92,8 +107,11 @@ def _answer_here(configuration: Configuration, models: Sequence[str]) -> bool:
             with locked(layout.locks, study.key, cells):
                 _import(journal, configuration, cells)
                 plans = [cell_plan(configuration, cell, questions[cell.benchmark]) for cell in cells]
+                again = [one for b in study.benchmarks for one in repeat_plans(configuration, model, b)]
+                plans += [one for one in again if bool(one.others) is matched]
+                record = "answering_matched" if matched else "answering"
                 try:
-                    complete = _answer_model(configuration, journal, model, plans) and complete
+                    complete = _answer_model(configuration, journal, model, plans, record) and complete
                 except (EngineError, ModelError) as error:
                     sys.stderr.write(f"{model}: {error}\n")
                     complete = False
@@ -104,7 +122,8 @@ def answer_study(configuration: Configuration) -> bool:
     """Fill the journal for every cell of a study (or of the model that the command line names).
 
     Hosted models are asked side by side, each in a process of its own, while local ones take their turns in this one.
-    A model that cannot run is reported and the others are answered all the same.
+    What another model is to match comes last, when that model's own run has ended and the first stages are there. A
+    model that cannot run is reported and the others are answered all the same.
 
     Returns:
         True when every cell is complete.
@@ -117,11 +136,15 @@ def answer_study(configuration: Configuration) -> bool:
     if only is not None:
         if only not in study.models:
             raise ConfigError(f"conf/study/{study.key}.yaml: the study has no model {only!r}; add it there")
-        return _answer_here(configuration, [only])
+        complete = _answer_here(configuration, [only])
+        if configuration.chosen(MATCHED) == "later":
+            return complete
+        return _answer_here(configuration, [only], matched=True) and complete
     hosted = [model for model in study.models if isinstance(configuration.model(model).engine, Offering)]
-    with beside(configuration.overrides, hosted) as running:
+    with beside((*configuration.overrides, f"{MATCHED}=later"), hosted) as running:
         complete = _answer_here(configuration, [model for model in study.models if model not in hosted])
-        return running.wait() and complete
+        complete = running.wait() and complete
+    return _answer_here(configuration, study.models, matched=True) and complete
 
 
 def run(overrides: Sequence[str]) -> int:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import CellPlan
 from stablechoice.configuration import Configuration
+from stablechoice.engines.engine import Engine
+from stablechoice.engines.panel import PanelEngine
 from stablechoice.generations import Generation, read
 from stablechoice.questions.loading import read_questions
 from stablechoice.questions.manifest import read_manifest, select
 from stablechoice.questions.question import Question
 from stablechoice.request import Response
+from stablechoice.stages.demonstrated import demonstrated
 from stablechoice.strategies.sharing import is_derived
+from stablechoice.strategies.strategy import Calibrated
 
 
 def study_questions(configuration: Configuration, benchmark: str) -> list[Question]:
@@ -44,13 +49,44 @@ def cell_plan(
     questions: list[Question],
     shared: Mapping[str, Response] | None = None,
 ) -> CellPlan:
-    """One cell ready to be asked."""
+    """One cell ready to be asked; a strategy that learns from its cell is bound to it, and asks what it learns from."""
+    strategy = configuration.strategy(cell.strategy)
+        strategy=demonstrated(configuration, cell),
+        strategy = strategy.bound(questions, read_questions(configuration.layout().questions(cell.benchmark)))
+        questions = [*questions, *strategy.further]
     return CellPlan(
         name=cell,
-        strategy=configuration.strategy(cell.strategy),
+        strategy=strategy,
         questions=questions,
         prompts=configuration.prompts(),
         identity=configuration.model(cell.model).engine.identity(),
-        decoding=configuration.study.decoding,
+        decoding=configuration.decoding(cell.strategy),
         shared=shared or {},
+        others={model: configuration.model(model).engine.identity() for model in configuration.matchers(cell.strategy)},
     )
+
+
+def engine_of(configuration: Configuration, cells: Sequence[CellPlan]) -> Engine:
+    """Who answers some cells of one model: its engine, joined by those of the matchers that their strategies name."""
+    own = configuration.model(cells[0].name.model).engine
+    matchers = sorted({model for cell in cells for model in cell.others})
+    if not matchers:
+        return own
+    return PanelEngine(own, {model: configuration.model(model).engine for model in matchers})
+
+
+def repeat_plans(configuration: Configuration, model: str, benchmark: str) -> list[CellPlan]:
+    """What a study repeats of one model on one benchmark, beyond the main run, in one order (PROTOCOL 5, repeats).
+
+    Nothing is shared, not even by a strategy that is otherwise read from another's answers: a repeat is a new try.
+
+    Raises:
+        DataError: a file is missing, or the list of repeated questions names one that the benchmark lacks.
+    """
+    repeats, listed = configuration.study.repeats, configuration.benchmark(benchmark).repeats
+    if not repeats.strategies or listed is None:
+        return []
+    path = configuration.root / listed
+    questions = select(read_questions(configuration.layout().questions(benchmark)), read_manifest(path), path)
+    plans = [cell_plan(configuration, CellName(model, benchmark, s), questions) for s in repeats.strategies]
+    return [replace(one, repetitions=repeats.again, order=False) for one in plans]

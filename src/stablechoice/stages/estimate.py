@@ -9,7 +9,7 @@ from stablechoice.cell_name import CellName
 from stablechoice.configuration import Configuration
 from stablechoice.engines.prices import newest, read_prices
 from stablechoice.estimation import Line, estimate, shown
-from stablechoice.stages.cell import cell_plan, derived, study_questions
+from stablechoice.stages.cell import cell_plan, derived, repeat_plans, study_questions
 
 
 def run(overrides: Sequence[str]) -> int:
@@ -21,10 +21,12 @@ def run(overrides: Sequence[str]) -> int:
     questions = {b: study_questions(configuration, b) for b in study.benchmarks}
     path = newest(configuration.conf / "prices")
     prices = read_prices(path) if path is not None else None
+    others = {key: configuration.model(key).engine for key in configuration.matchers(*asking)}
     lines: list[Line] = []
     for model in study.models if only is None else (only,):
         names = [CellName(model, b, s) for b in study.benchmarks for s in asking]
         cells = [cell_plan(configuration, name, questions[name.benchmark]) for name in names]
-        lines += estimate(cells, configuration.model(model).engine, prices)
+        cells += [one for benchmark in study.benchmarks for one in repeat_plans(configuration, model, benchmark)]
+        lines += estimate(cells, configuration.model(model).engine, prices, others)
     sys.stdout.write(shown(lines, prices))
     return 0

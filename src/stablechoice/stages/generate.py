@@ -24,28 +24,34 @@ from stablechoice.runtime.provenance import (
     source_state,
     write_provenance,
 )
-from stablechoice.stages.cell import cell_plan, derived, shared_generations, study_questions
+from stablechoice.stages.cell import cell_plan, derived, engine_of, shared_generations, study_questions
 
 REPLAY = "STABLECHOICE_REPLAY"
 """Environment variable under which a cell only replays the journal and asks nothing."""
 
 
-def _complete(configuration: Configuration, journal: Journal, cell: CellPlan) -> int:
-    """Ask for what the journal lacks; returns how many requests that were."""
-    if not drive([cell], journal).incomplete:
+def complete(configuration: Configuration, journal: Journal, cells: Sequence[CellPlan]) -> int:
+    """Ask for what the journal lacks of one model's cells; returns how many requests that were.
+
+    Raises:
+        EngineError: something stays unanswered, or this run only replays.
+    """
+    left = drive(cells, journal).incomplete
+    if not left:
         return 0
     if REPLAY in os.environ:
         raise EngineError(
-            f"cell {'/'.join(cell.name)}: the journal lacks answers; `stablechoice answer` gets them "
+            f"cell {'/'.join(left[0].name)}: the journal lacks answers; `stablechoice answer` gets them "
             "and says what hinders it"
         )
-    engine = configuration.model(cell.name.model).engine
-    with Meter(sys.stderr, "/".join(cell.name)) as meter:
-        report = drive([cell], journal, engine, progress=meter)
+    name = cells[0].name
+    engine = engine_of(configuration, cells)
+    with Meter(sys.stderr, "/".join(name)) as meter:
+        report = drive(cells, journal, engine, progress=meter)
     engine.close()
-    for left in report.incomplete:
+    for cell in report.incomplete:
         raise EngineError(
-            f"cell {'/'.join(left.name)}: {left.missing} requests are unanswered; run it again to ask for them"
+            f"cell {'/'.join(cell.name)}: {cell.missing} requests are unanswered; run it again to ask for them"
         )
     return report.asked
 
@@ -57,6 +63,7 @@ def _record_provenance(configuration: Configuration, cell: CellName, seconds: fl
         "configuration": resolved,
         "configuration_sha256": configuration_sha256(resolved),
         "identity": dict(configuration.model(cell.model).engine.identity()),
+        "matchers": {m: dict(configuration.model(m).engine.identity()) for m in configuration.matchers(cell.strategy)},
         "files": {
             "questions_sha256": file_sha256(layout.questions(cell.benchmark)),
             "manifest_sha256": file_sha256(configuration.root / configuration.benchmark(cell.benchmark).manifest),
@@ -89,7 +96,7 @@ def run(overrides: Sequence[str]) -> int:
     questions = study_questions(configuration, cell.benchmark)
     with CellLock(layout.locks, configuration.study_key, cell), Journal.open(layout.journal) as journal:
         planned_cell = cell_plan(configuration, cell, questions, shared)
-        asked = _complete(configuration, journal, planned_cell)
+        asked = complete(configuration, journal, [planned_cell])
         write(layout.generations(cell), own_generations(planned_cell, plan(planned_cell, journal.lookup)))
     _record_provenance(configuration, cell, time.monotonic() - start, asked)
     return 0

@@ -17,7 +17,7 @@ from stablechoice.configuration import Configuration
 from stablechoice.errors import ConfigError, StablechoiceError
 from stablechoice.runtime.contained import contained
 from stablechoice.stages.generate import REPLAY
-from stablechoice.stages.pipeline import pipeline_file, write_pipelines
+from stablechoice.stages.pipeline import cells_file, pipeline_file, write_pipelines
 
 STEPS = ("prepare", "sample", "answer", "generate", "score", "analyse", "report")
 
@@ -33,6 +33,12 @@ class Pipeline:
         root = self.configuration.root
         return str(pipeline_file(root, self.configuration.study_key).relative_to(root))
 
+    @property
+    def cell_files(self) -> list[str]:
+        root, study = self.configuration.root, self.configuration.study
+        files = [cells_file(root, study.key, model, b) for model in study.models for b in study.benchmarks]
+        return [str(file.relative_to(root)) for file in files]
+
     def targets(self, step: str) -> list[str]:
         """DVC targets that bring a study up to a step; what they need upstream comes along."""
         study = self.configuration.study
@@ -40,14 +46,14 @@ class Pipeline:
             kind = "prepare" if step == "prepare" else "sample"
             return [f"data/benchmarks/dvc.yaml:{kind}-{benchmark}" for benchmark in study.benchmarks]
         if step in ("generate", "score"):
-            return [f"{self.file}:{name}" for name in self._stages() if name.startswith(f"{step}-")]
+            return [stage for file in self.cell_files for stage in self._stages(file, step)]
         return [f"{self.file}:{step}"]
 
-    def _stages(self) -> list[str]:
+    def _stages(self, file: str, kind: str) -> list[str]:
         import yaml
 
-        text = (self.configuration.root / self.file).read_text(encoding="utf-8")
-        return list(yaml.safe_load(text)["stages"])
+        text = (self.configuration.root / file).read_text(encoding="utf-8")
+        return [f"{file}:{name}" for name in yaml.safe_load(text)["stages"] if name.startswith(f"{kind}-")]
 
     def dvc(self, *arguments: str) -> subprocess.Popen[str]:
         # What `answer` could not get is not asked again cell by cell, each with a budget of its own. And the order of
@@ -71,10 +77,13 @@ class Pipeline:
         asked; that is quicker than letting DVC find them.
         """
         kinds = STEPS[: STEPS.index(step) + 1]
-        stages = [name for name in self._stages() if name.split("-", 1)[0] in kinds]
-        own = [self.file] if step == STEPS[-1] else [f"{self.file}:{name}" for name in stages]
-        upstream = self.targets("prepare") + (self.targets("sample") if "sample" in kinds else [])
-        process = self.dvc("status", "--quiet", *upstream, *own)
+        stages = self.targets("prepare") + (self.targets("sample") if "sample" in kinds else [])
+        if "score" in kinds:
+            stages += self.cell_files
+        elif "generate" in kinds:
+            stages += self.targets("generate")
+        stages += [f"{self.file}:{kind}" for kind in ("analyse", "report") if kind in kinds]
+        process = self.dvc("status", "--quiet", *stages)
         process.communicate()
         return process.returncode == 0
 

@@ -1,0 +1,35 @@
+"""Repeat: what a study asks again of one model on one benchmark; answers that the journal lacks are asked for first."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+
+from stablechoice.cell_lock import die_with_parent, locked
+from stablechoice.cell_name import CellName
+from stablechoice.cell_plan import own_generations, plan
+from stablechoice.configuration import Configuration
+from stablechoice.generations import write
+from stablechoice.journal import Journal
+from stablechoice.stages.cell import repeat_plans
+from stablechoice.stages.generate import complete
+
+
+def run(overrides: Sequence[str]) -> int:
+    if "DVC_STAGE" in os.environ:
+        die_with_parent()
+    configuration = Configuration(tuple(overrides))
+    model, benchmark = configuration.cells_of_one_model()
+    layout = configuration.layout()
+    plans = repeat_plans(configuration, model, benchmark)
+    folder = layout.repeats(model, benchmark)
+    repeats = CellName(model, benchmark, "repeats")
+    with locked(layout.locks, configuration.study_key, [repeats]), Journal.open(layout.journal) as journal:
+        complete(configuration, journal, plans)
+        # A strategy that is no more repeated must not linger.
+        shutil.rmtree(folder, ignore_errors=True)
+        for cell in plans:
+            rows = own_generations(cell, plan(cell, journal.lookup))
+            write(folder / f"{cell.name.strategy}.jsonl", rows)
+    return 0
