@@ -14,35 +14,19 @@ from stablechoice.configuration import Configuration
 from stablechoice.driver import run as drive
 from stablechoice.engines.engine import Engine
 from stablechoice.engines.offer import Offering
-from stablechoice.errors import ConfigError, DataError, EngineError, ModelError
-from stablechoice.generations import read
+from stablechoice.errors import ConfigError, EngineError, ModelError
 from stablechoice.journal import Journal
 from stablechoice.progress import Meter, duration
 from stablechoice.runtime.provenance import machine, packages, source_state, write_provenance
 from stablechoice.stages.beside import beside
 from stablechoice.stages.cell import cell_plan, derived, engine_of, repeat_plans, study_questions
+from stablechoice.stages.taken_over import take_over
 
 RETRY = "retry=failed"
 """On the command line: ask again what came back without an answer."""
 
 MATCHED = "matched"
 """On the command line of a model that is answered beside others, `matched=later`: leave what other models match."""
-
-
-def _import(journal: Journal, configuration: Configuration, cells: Sequence[CellName]) -> None:
-    """Bring answers that only a cell's file holds into the journal: DVC deletes the file before it runs the cell."""
-    for cell in cells:
-        path = configuration.layout().generations(cell)
-        if not path.is_file():
-            continue
-        try:
-            rows = read(path)
-        except DataError as error:
-            sys.stderr.write(f"answer: left out: {error}\n")
-            continue
-        known = journal.lookup([row.key for row in rows])
-        # Only answers: what failed may be asked again.
-        journal.record([r for r in rows if r.key not in known and r.response.status == "ok"], model=cell.model)
 
 
 def _answer_model(
@@ -105,7 +89,7 @@ def _answer_here(configuration: Configuration, models: Sequence[str], *, matched
         for model in models:
             cells = [CellName(model, b, s) for b in study.benchmarks for s in asking]
             with locked(layout.locks, study.key, cells):
-                _import(journal, configuration, cells)
+                take_over(journal, configuration, cells)
                 plans = [cell_plan(configuration, cell, questions[cell.benchmark]) for cell in cells]
                 again = [one for b in study.benchmarks for one in repeat_plans(configuration, model, b)]
                 plans += [one for one in again if bool(one.others) is matched]
