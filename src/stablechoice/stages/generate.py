@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from stablechoice.cell_lock import CellLock, die_with_parent
 from stablechoice.cell_name import CellName
@@ -56,7 +57,15 @@ def complete(configuration: Configuration, journal: Journal, cells: Sequence[Cel
     return report.asked
 
 
-def _record_provenance(configuration: Configuration, cell: CellName, seconds: float, asked: int) -> None:
+def record_provenance(
+    configuration: Configuration, cell: CellName, file: Path, manifest: str, target: Path, seconds: float, asked: int
+) -> None:
+    """What stands behind a file of generations, on which machine it was made, and how long that took.
+
+    Args:
+        file, manifest: the generations, and the list of the questions that they are about.
+        target: the side file.
+    """
     layout, resolved = configuration.layout(), configuration.resolved(cell)
     prompts = configuration.prompts()
     facts = {
@@ -66,8 +75,8 @@ def _record_provenance(configuration: Configuration, cell: CellName, seconds: fl
         "matchers": {m: dict(configuration.model(m).engine.identity()) for m in configuration.matchers(cell.strategy)},
         "files": {
             "questions_sha256": file_sha256(layout.questions(cell.benchmark)),
-            "manifest_sha256": file_sha256(configuration.root / configuration.benchmark(cell.benchmark).manifest),
-            "generations_sha256": file_sha256(layout.generations(cell)),
+            "manifest_sha256": file_sha256(configuration.root / manifest),
+            "generations_sha256": file_sha256(file),
         },
         "prompts_sha256": {name: prompts.sha256(name) for name, _ in prompts.templates},
         "asked_now": asked,
@@ -76,7 +85,7 @@ def _record_provenance(configuration: Configuration, cell: CellName, seconds: fl
         "packages": packages(),
         "source": source_state(configuration.root),
     }
-    write_provenance(layout.provenance(cell), facts)
+    write_provenance(target, facts)
 
 
 def run(overrides: Sequence[str]) -> int:
@@ -98,5 +107,6 @@ def run(overrides: Sequence[str]) -> int:
         planned_cell = cell_plan(configuration, cell, questions, shared)
         asked = complete(configuration, journal, [planned_cell])
         write(layout.generations(cell), own_generations(planned_cell, plan(planned_cell, journal.lookup)))
-    _record_provenance(configuration, cell, time.monotonic() - start, asked)
+    manifest, seconds = configuration.benchmark(cell.benchmark).manifest, time.monotonic() - start
+    record_provenance(configuration, cell, layout.generations(cell), manifest, layout.provenance(cell), seconds, asked)
     return 0
