@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from stablechoice.errors import ConfigError, DataError
-from stablechoice.questions.hub import Hub, read_hub, read_row
+from stablechoice.questions.hub import Hub, read_hub
+from stablechoice.questions.rows import read_row
 
 SRC = str(Path(__file__).resolve().parents[2] / "src")
 REVISION = "0123456789abcdef" * 2 + "01234567"
@@ -127,3 +128,28 @@ def test_a_revision_that_is_no_full_commit_is_refused(revision: str) -> None:
 def test_a_row_of_another_form_is_refused_with_its_place(row: dict[str, Any], complaint: str) -> None:
     with pytest.raises(DataError, match=f"the hub, row 7: .*{complaint}"):
         read_row(row, "s", "the hub, row 7")
+
+
+def test_a_repository_of_one_csv_file_is_read_without_a_data_frame(tmp_path: Path) -> None:
+    columns = "Question,Correct Answer,Incorrect Answer 1,Incorrect Answer 2,Incorrect Answer 3,High-level domain"
+    (tmp_path / "gpqa_main.csv").write_text(f"{columns}\nWhich?,None,NA,nan,0.50,Physics\n", encoding="utf-8")
+    hub = Hub(str(tmp_path), "gpqa_main", "train", REVISION, file="gpqa_main.csv")
+    [question] = read_hub(hub, "gpqa", "give a file")
+    assert sorted(question.options) == ["0.50", "NA", "None", "nan"]
+    assert (question.options[question.gold], question.subject) == ("None", "Physics")
+
+
+def test_a_file_that_cannot_be_fetched_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+    pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed (extra cpu)")
+    program = (
+        "import sys; from stablechoice.errors import DataError; from stablechoice.questions.hub import Hub, read_hub\n"
+        f"hub = Hub('Idavidrein/gpqa', 'gpqa_main', 'train', '{REVISION}', 'gpqa_main.csv')\n"
+        "try: read_hub(hub, 's', 'give a file')\n"
+        "except DataError as error: sys.exit(str(error))"
+    )
+    environment = {"PYTHONPATH": SRC, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
+    assert run.returncode == 1
+    [line] = run.stderr.splitlines()
+    assert line.startswith(f"Idavidrein/gpqa, gpqa_main.csv at {REVISION}: cannot be fetched (")
+    assert line.endswith("go online and log in, or give a file")

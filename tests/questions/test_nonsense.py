@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -113,3 +114,34 @@ def test_the_shipped_list_is_long_plain_sorted_and_holds_no_relational_word() ->
     assert words == sorted(words)
     assert all(word.isascii() and word.islower() for word in words)
     assert not any(is_relational(question) for question in generate(42, 200, 4, WORDS))
+
+
+@settings(deadline=None, max_examples=25)
+@given(shortest=st.integers(1, 12), more=st.integers(0, 6), option_words=st.integers(1, 4), options=st.integers(2, 10))
+def test_stems_and_options_have_the_sizes_asked_for(shortest: int, more: int, option_words: int, options: int) -> None:
+    sizes = (shortest, shortest + more)
+    questions = generate(42, 12, options, WORDS, stem_words=sizes, option_words=option_words)
+    for question in questions:
+        assert sizes[0] <= len(question.question.split()) <= sizes[1]
+        assert {len(option.split()) for option in question.options} == {option_words}
+        words = " ".join([question.question.rstrip("?").lower(), *question.options]).split()
+        assert len(set(words)) == len(words)
+
+
+def test_the_default_sizes_are_those_of_the_shipped_questions() -> None:
+    assert generate(42, 5, 4, WORDS) == generate(42, 5, 4, WORDS, stem_words=(8, 14), option_words=2)
+
+
+@pytest.mark.parametrize(
+    ("stem_words", "option_words"), [((0, 5), 2), ((6, 5), 2), ((5, 6), 0), ((5,), 2), ((5, 6.5), 2), ((5, 6), True)]
+)
+def test_sizes_that_are_none_are_refused(stem_words: Any, option_words: Any) -> None:
+    with pytest.raises(ConfigError, match=r"stem_words .* cannot be generated"):
+        generate(42, 1, 4, WORDS, stem_words=stem_words, option_words=option_words)
+
+
+def test_questions_that_would_use_up_the_word_list_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "few.txt").write_text("\n".join(WORDS.read_text().split()[:200]) + "\n", encoding="utf-8")
+    assert generate(42, 2, 26, tmp_path / "few.txt", stem_words=(20, 20), option_words=3)  # 98 words of 200
+    with pytest.raises(DataError, match="200 words are too few for questions of up to 104 different words"):
+        generate(42, 2, 26, tmp_path / "few.txt", stem_words=(20, 26), option_words=3)

@@ -12,11 +12,13 @@ from stablechoice.questions.loading import encode
 from stablechoice.questions.manifest import read_manifest, select
 from stablechoice.questions.relational import is_relational
 from stablechoice.questions.sampling import repeat_subset, sample
-from stablechoice.questions.source import FOLDER_VARIABLE, Source, load
+from stablechoice.questions.source import FOLDER_VARIABLE, Source, is_open, load
 
 ROOT = Path(__file__).resolve().parents[2]
-KEYS = sorted(path.stem for path in (ROOT / "conf" / "benchmark").glob("*.yaml"))
-SHIPPED = ("nonsense_qa", "pocket_qa")
+FILES = sorted((ROOT / "conf" / "benchmark").glob("*.yaml"))
+OPEN = [path.stem for path in FILES if is_open(path)]
+KEYS = [path.stem for path in FILES if path.stem not in OPEN]
+SHIPPED = ("nonsense_qa", "nonsense_qa_100", "nonsense_qa_1000", "pocket_qa")
 LINE = json.dumps({"subject": "s", "question": "Which?", "options": ["a", "b"], "answer_index": 0}) + "\n"
 # sha256sum of the prepared file of LINE, which is this line and a newline:
 # {"gold":0,"options":["a","b"],"question":"Which?","question_id":"dadcfe6b1bdb1e31","subject":"s"}
@@ -61,12 +63,55 @@ def test_every_configuration_is_read_short_and_has_a_comment_above_each_key(key:
         assert line.startswith("#") or above.startswith("#"), line
 
 
-def test_the_six_benchmarks_have_names_and_lists_of_their_own() -> None:
-    assert KEYS == ["arc_challenge", "arc_challenge_v1", "mmlu", "mmlu_v1", "nonsense_qa", "pocket_qa"]
+def test_benchmarks_have_names_and_lists_of_their_own() -> None:
+    assert ["arc_challenge", "arc_challenge_v1", "mmlu", "mmlu_v1", *SHIPPED] == KEYS
     sources = [configured(key) for key in KEYS]
-    assert len({source.title for source in sources}) == len({source.manifest for source in sources}) == 6
+    assert len({source.title for source in sources}) == len({source.manifest for source in sources}) == len(KEYS)
     assert {source.benchmark for source in sources} == {"arc_challenge", "mmlu", "nonsense_qa", "pocket_qa"}
-    assert [source.commit_texts for source in sources] == [False, False, False, False, True, True]
+    assert [source.commit_texts for source in sources] == [key in SHIPPED for key in KEYS]
+
+
+def test_benchmarks_whose_pins_nobody_gave_us_are_refused_until_they_are_filled_in(tmp_path: Path) -> None:
+    assert OPEN == ["csqa", "gpqa", "mmlu_pro"]
+    for key in OPEN:
+        path = ROOT / "conf" / "benchmark" / f"{key}.yaml"
+        with pytest.raises(ConfigError, match=r"'\w+' must be text, found '\?\?\?'"):
+            Source.read(path)
+        filled = path.read_text(encoding="utf-8").replace('revision: "???"', f"revision: {'a1' * 20}")
+        (tmp_path / f"{key}.yaml").write_text(filled.replace('sha256: "???"', f"sha256: {'c0' * 32}"), encoding="utf-8")
+        assert not is_open(tmp_path / f"{key}.yaml")
+        source = Source.read(tmp_path / f"{key}.yaml")
+        assert (source.benchmark, source.commit_texts) == (key, False)
+        assert source.hub is not None
+
+
+def test_a_published_table_is_a_local_file_like_any_other(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "sources"
+    folder.mkdir(parents=True)
+    columns = "Question,Correct Answer,Incorrect Answer 1,Incorrect Answer 2,Incorrect Answer 3"
+    (folder / "tiny.csv").write_text(f"{columns}\nWhich?,a,b,c,d\n", encoding="utf-8")
+    config = Source.from_mapping(mapping(file="tiny.csv"), "tiny.yaml")
+    # The message of a first try gives the hash that a person then writes into the configuration.
+    with pytest.raises(DataError, match=r"prepared\.sha256 of the source is [0-9a-f]{64}") as refusal:
+        load(config, tmp_path)
+    found = str(refusal.value).split("the source is ")[1][:64]
+    pinned = Source.from_mapping(mapping(file="tiny.csv", prepared={"count": 1, "sha256": found}), "tiny.yaml")
+    [question] = load(pinned, tmp_path)
+    assert (question.subject, sorted(question.options)) == ("tiny", ["a", "b", "c", "d"])
+
+
+def test_sizes_of_generated_questions_are_configured() -> None:
+    sizes = {"seed": 1, "count": 1, "option_count": 3, "stem_words": [4, 4], "option_words": 1}
+    config = Source.from_mapping(mapping(file="words.txt", generated=sizes), "tiny.yaml")
+    with pytest.raises(DataError, match="sha256"):
+        load(config, ROOT)
+    assert config.generated is not None
+    [question] = config.generated.questions(ROOT / "data" / "sources" / "words.txt")
+    assert len(question.question.split()) == 4
+    assert [len(option.split()) for option in question.options] == [1, 1, 1]
+    short = Source.from_mapping(mapping(file="words.txt", generated=sizes | {"stem_words": [4]}), "tiny.yaml")
+    with pytest.raises(ConfigError, match="stem_words"):
+        load(short, ROOT)
 
 
 @pytest.mark.parametrize("key", SHIPPED)
@@ -197,3 +242,53 @@ def test_a_hub_benchmark_without_a_local_file_is_read_from_the_hub(
     [question] = load(Source.from_mapping(mapping(hub=hub), "tiny.yaml"), tmp_path)
     put(tmp_path / "data" / "sources")
     assert encode([question]) == encode(load(Source.from_mapping(mapping(), "tiny.yaml"), tmp_path))
+
+
+READER = """
+from stablechoice.questions.question import Question, question_id
+
+def read(path, benchmark):
+    words = path.read_text(encoding="utf-8").split()
+    return [Question(question_id(benchmark, "Which?", words), benchmark, "Which?", tuple(words), 0)]
+
+def wrong(path, benchmark):
+    return ["Which?"]
+"""
+# sha256sum of {"gold":0,"options":["a","b"],"question":"Which?","question_id":"<16 hex of sha256 'tiny|Which?|a|b'>",
+# "subject":"tiny"} and a newline, made with sha256sum.
+READ_SHA256 = "101458119f1770bc71ff4baf5723c2e23e53d7cb0a8326446a4bbab285d518af"
+
+
+@pytest.fixture
+def own_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_reader_of_tests.py").write_text(READER, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    put(tmp_path / "data" / "sources", "a b\n")
+
+
+@pytest.mark.usefixtures("own_reader")
+def test_a_function_of_ones_own_reads_the_file(tmp_path: Path) -> None:
+    prepared = {"count": 1, "sha256": READ_SHA256}
+    config = Source.from_mapping(mapping(reader="own_reader_of_tests.read", prepared=prepared), "tiny.yaml")
+    (question,) = load(config, tmp_path)
+    assert (question.subject, question.options, question.gold) == ("tiny", ("a", "b"), 0)
+
+
+@pytest.mark.usefixtures("own_reader")
+@pytest.mark.parametrize(
+    ("reader", "error", "words"),
+    [
+        ("own_reader_of_tests.reed", ConfigError, "reader 'own_reader_of_tests.reed' cannot be imported"),
+        ("reader", ConfigError, "give module.function"),
+        ("own_reader_of_tests.wrong", DataError, "must return a list of Question"),
+    ],
+)
+def test_a_reader_that_is_none_is_named(tmp_path: Path, reader: str, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        load(Source.from_mapping(mapping(reader=reader), "tiny.yaml"), tmp_path)
+
+
+def test_a_reader_stands_alone() -> None:
+    hub = {"id": "a/b", "config": "c", "split": "test", "revision": "0" * 40}
+    with pytest.raises(ConfigError, match="'reader' reads 'file'"):
+        Source.from_mapping(mapping(reader="a.b", hub=hub), "tiny.yaml")

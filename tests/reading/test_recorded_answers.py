@@ -11,6 +11,7 @@ import pytest
 
 from stablechoice.questions.question import LABELS, Question
 from stablechoice.reading.cascade import comparable, match
+from stablechoice.reading.dashed import compared, read_dashed
 from stablechoice.reading.letter import read_letter
 from stablechoice.reading.normalise import normalise
 from stablechoice.reading.similarity import Similarity
@@ -109,3 +110,32 @@ def test_cut_answers_count_only_with_a_complete_decision(protocol: str, question
         whole = read_letter(Response(row["raw_text"]), question, 0)
         cut = read_letter(Response(row["raw_text"], finish="length"), question, 0)
         assert cut.choice in (None, whole.choice)
+
+
+# Of 848 dashed answers 827 are read alike. The other 21, looked at one by one: that implementation compares the whole
+# response, this reader the answer string, which is announced in 6 and a literal option amid reasoning in 7; in 5 the
+# rightmost option is another one than the answer that stands before it; in 2 the last sentence is about something else;
+# in 1 the model writes subscripts. Ours is right in 9 of the 21, the recorded one in 4.
+@pytest.mark.model
+def test_dashed_reader_agrees_with_the_record_but_for_what_extraction_changes(
+    questions: dict[str, Question], minilm: Similarity
+) -> None:
+    answers = recorded("dashed", questions)
+    minilm.warm(text for question, row in answers for text in compared([Response(row["raw_text"])], question))
+    differing = []
+    for question, row in answers:
+        reading = read_dashed(
+            Response(row["raw_text"]),
+            question,
+            0,
+            measure="cosine",
+            embedder=minilm,
+            benchmark="arc_challenge",
+            seed=42,
+        )
+        assert reading.choice is not None
+        if LABELS[reading.choice] != row["recorded_choice"]:
+            differing.append((reading.choice == question.gold, row["recorded_choice"] == LABELS[question.gold]))
+
+    assert len(differing) == 21
+    assert [sum(right) for right in zip(*differing, strict=True)] == [9, 4]

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stablechoice.errors import AnalysisError
-from stablechoice.questions.question import LABELS
-from stablechoice.reading.tiebreak import break_score_tie_by_draw, break_tie
+from stablechoice.questions.question import LABELS, Question
+from stablechoice.reading.tiebreak import break_score_tie_by_draw, break_text_tie_by_draw, break_tie
 
 MMLU_ID = "00dcb6284b87825a"
 TIES = st.sets(st.integers(0, 25), min_size=1, max_size=26)
@@ -73,3 +73,21 @@ def test_first_versions_score_tie_is_pythons_seeded_choice_over_sorted_letters(s
     letter = random.Random(f"{seed}:{MMLU_ID}").choice(["A", "C", "D"])
 
     assert break_score_tie_by_draw(seed, MMLU_ID, {3, 0, 2}) == LABELS.index(letter)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_first_versions_text_tie_is_a_seeded_choice_over_the_sorted_texts_whatever_their_order(seed: int) -> None:
+    # PROTOCOL 4: a seeded draw over the tied canonical texts, here written out as the scores' draw is.
+    text = random.Random(f"{seed}:{MMLU_ID}").choice(["ash", "birch", "elm"])
+    for options in (("birch", "elm", "oak", "ash"), ("ash", "oak", "birch", "elm")):
+        question = Question(MMLU_ID, "trees", "Which tree?", options, 0)
+        tied = {index for index, option in enumerate(options) if option != "oak"}
+        assert question.options[break_text_tie_by_draw(seed, question, tied)] == text
+
+
+def test_options_of_one_text_are_one_candidate_and_a_single_one_is_not_drawn() -> None:
+    question = Question(MMLU_ID, "trees", "Which tree?", ("oak", "elm", "elm"), 0)
+    assert {break_text_tie_by_draw(seed, question, (1, 2)) for seed in range(20)} == {1}
+    assert break_text_tie_by_draw(42, question, {2}) == 2
+    with pytest.raises(AnalysisError, match=MMLU_ID):
+        break_text_tie_by_draw(42, question, [])

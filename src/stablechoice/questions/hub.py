@@ -1,14 +1,15 @@
-"""MMLU and ARC-Challenge from a model hub, at a pinned revision."""
+"""Published benchmarks from a model hub, at a pinned revision."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 from stablechoice.errors import ConfigError, DataError
-from stablechoice.questions.question import Question, question_id
+from stablechoice.questions.question import Question
+from stablechoice.questions.rows import read_row
+from stablechoice.questions.table_file import read_table
 
 _REVISION = re.compile(r"[0-9a-f]{40}")
 
@@ -22,6 +23,7 @@ class Hub:
         config: the folder of its Parquet files, e.g. `all` or `ARC-Challenge`.
         split: `test`, `validation`, ...
         revision: the full commit, 40 hex digits.
+        file: the one file, CSV or Parquet, of a repository that has no such folder (GPQA's); else None.
 
     Raises:
         ConfigError: the revision is a branch, a tag, shortened or left open.
@@ -31,6 +33,7 @@ class Hub:
     config: str
     split: str
     revision: str
+    file: str | None = None
 
     def __post_init__(self) -> None:
         if not _REVISION.fullmatch(self.revision):
@@ -43,7 +46,7 @@ class Hub:
 def read_hub(hub: Hub, subject: str, otherwise: str) -> list[Question]:
     """Read all rows of a split, in their order.
 
-    Only Parquet files are read: a repository's own code is never run.
+    Only Parquet and CSV files are read: a repository's own code is never run.
 
     Args:
         subject: the subject of rows that have none (ARC's).
@@ -52,6 +55,8 @@ def read_hub(hub: Hub, subject: str, otherwise: str) -> list[Question]:
     Raises:
         DataError: `datasets` is not installed, the hub cannot be reached, or it holds no such rows.
     """
+    if hub.file is not None:
+        return read_table(_fetched(hub, hub.file, otherwise), subject)
     where = f"{hub.id}, {hub.config}/{hub.split} at {hub.revision}"
     try:
         import datasets  # here, since importing it takes seconds
@@ -69,40 +74,20 @@ def read_hub(hub: Hub, subject: str, otherwise: str) -> list[Question]:
     return [read_row(row, subject, f"{where}, row {index}") for index, row in enumerate(rows)]
 
 
-def read_row(row: Mapping[str, Any], subject: str, where: str) -> Question:
-    """A question from one row of `cais/mmlu` or `allenai/ai2_arc`.
-
-    MMLU's rows hold `choices`, a list, and `answer`, a 0-based index. ARC's hold `choices.text`, `choices.label` (the
-    letters A-E, or in 22 test rows the digits 1-4) and `answerKey`, one of the labels.
-
-    Args:
-        subject: the subject of a row that has none.
-
-    Raises:
-        DataError: the row has another form, or its answer is none of its labels.
-    """
+def _fetched(hub: Hub, file: str, otherwise: str) -> Path:
+    """The local copy of one file of a data set; no library's own table reader comes near it."""
+    if Path(hub.id).is_dir():
+        return Path(hub.id) / file
+    where = f"{hub.id}, {file} at {hub.revision}"
     try:
-        if "answerKey" in row:
-            options, gold = tuple(row["choices"]["text"]), _position(row, where)
-        else:
-            options, gold, subject = tuple(row["choices"]), row["answer"], row["subject"]
-        stem = row["question"]
-    except (KeyError, TypeError) as error:
+        from huggingface_hub import errors, hf_hub_download
+    except ImportError as error:
         raise DataError(
-            f"{where}: not a row of MMLU or ARC ({type(error).__name__}: {error}); check hub.id and hub.config"
+            f"{where}: the package `huggingface_hub` is missing; install stablechoice[cpu], or {otherwise}"
         ) from error
-    if not all(isinstance(text, str) for text in (subject, stem, *options)) or type(gold) is not int:
-        raise DataError(f"{where}: texts must be texts and the answer a whole number; check hub.id and hub.config")
     try:
-        return Question(question_id(subject, stem, options), subject, stem, options, gold)
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from error
-
-
-def _position(row: Mapping[str, Any], where: str) -> int:
-    labels = list(row["choices"]["label"])
-    if len(set(labels)) != len(labels) or len(labels) != len(row["choices"]["text"]):
-        raise DataError(f"{where}: labels {labels} do not name each of its options once; report the row to its source")
-    if row["answerKey"] not in labels:
-        raise DataError(f"{where}: answer {row['answerKey']!r} is none of its labels {labels}; report it to its source")
-    return labels.index(row["answerKey"])
+        return Path(hf_hub_download(hub.id, file, repo_type="dataset", revision=hub.revision))
+    except (OSError, ValueError, errors.HfHubHTTPError) as error:
+        # Gated data sets, too: the first line says to accept their terms.
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise DataError(f"{where}: cannot be fetched ({reason}); go online and log in, or {otherwise}") from error

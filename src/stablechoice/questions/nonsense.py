@@ -7,7 +7,8 @@ Every draw is sha256 of a counter, not a numpy Generator: numpy may change a Gen
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from stablechoice.errors import ConfigError, DataError
@@ -15,35 +16,74 @@ from stablechoice.questions.loading import read_bytes
 from stablechoice.questions.question import LABELS, Question, question_id
 
 SUBJECT = "nonsense"
-_STEM_WORDS = range(8, 15)
-_OPTION_WORDS = 2
+STEM_WORDS = (8, 14)
+OPTION_WORDS = 2
 _FEWEST_WORDS = 200
 
 
 def generate(
-    seed: int, count: int = 1000, option_count: int = 4, words: Path = Path("data/sources/words.txt")
+    seed: int,
+    count: int = 1000,
+    option_count: int = 4,
+    words: Path = Path("data/sources/words.txt"),
+    *,
+    stem_words: tuple[int, int] = STEM_WORDS,
+    option_words: int = OPTION_WORDS,
 ) -> list[Question]:
     """Generate the benchmark.
 
-    A stem has 8 to 14 words and ends as a question does; every option has two words. No word stands twice in a
-    question, so options differ and none repeats the stem. Gold is shuffled over the positions, each as often as any
-    other (the first ones once more where `count` is no multiple of `option_count`), and says nothing about the text.
+    A stem is some random words and ends as a question does. No word stands twice in a question, so options differ and
+    none repeats the stem. Gold is shuffled over the positions, each as often as any other (the first ones once more
+    where `count` is no multiple of `option_count`), and says nothing about the text.
 
     Args:
         words: a list of words, one a line.
+        stem_words: fewest and most words of a stem.
+        option_words: words of every option.
 
     Raises:
-        ConfigError: `count` below 1 or `option_count` outside 2 to 26.
-        DataError: the word list is missing, has repeated words or fewer than 200.
+        ConfigError: `count` below 1, `option_count` outside 2 to 26, or sizes that are none.
+        DataError: the word list is missing, has repeated words, fewer than 200 or too few for the sizes.
     """
     if count < 1 or not 2 <= option_count <= len(LABELS):
         raise ConfigError(
             f"nonsense_qa: count {count} and option_count {option_count} cannot be generated; "
             f"give at least 1 question and 2 to {len(LABELS)} options"
         )
+    size = _Size.checked(option_count, stem_words, option_words)
     pool = read_words(words)
+    # Words are drawn until all differ: with half of the list left over, that takes two draws a word at most.
+    if size.most > len(pool) // 2:
+        raise DataError(
+            f"{words}: {len(pool)} words are too few for questions of up to {size.most} different words; "
+            "give a longer list, or ask for fewer words or options"
+        )
     golds = _shuffled([index % option_count for index in range(count)], _draws(f"{seed}|gold"))
-    return [_question(pool, golds[index], option_count, f"{seed}|{index}") for index in range(count)]
+    return [_question(pool, golds[index], size, f"{seed}|{index}") for index in range(count)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """How many words a question has."""
+
+    options: int
+    stem: range
+    option_words: int
+
+    @classmethod
+    def checked(cls, options: int, stem_words: Sequence[int], option_words: int) -> _Size:
+        whole = all(type(value) is int for value in (*stem_words, option_words))
+        if not whole or len(stem_words) != 2 or not 1 <= stem_words[0] <= stem_words[1] or option_words < 1:
+            raise ConfigError(
+                f"nonsense_qa: stem_words {list(stem_words)} and option_words {option_words} cannot be generated; "
+                "give the fewest and the most words of a stem, and at least one word for an option"
+            )
+        return cls(options, range(stem_words[0], stem_words[1] + 1), option_words)
+
+    @property
+    def most(self) -> int:
+        """Words of the longest question."""
+        return self.stem[-1] + self.options * self.option_words
 
 
 def read_words(path: Path) -> list[str]:
@@ -68,14 +108,13 @@ def read_words(path: Path) -> list[str]:
     return words
 
 
-def _question(pool: list[str], gold: int, option_count: int, draw: str) -> Question:
+def _question(pool: list[str], gold: int, size: _Size, draw: str) -> Question:
     numbers = _draws(draw)
-    length = _STEM_WORDS[_below(len(_STEM_WORDS), numbers)]
-    words = _distinct(pool, length + option_count * _OPTION_WORDS, numbers)
+    length = size.stem[_below(len(size.stem), numbers)]
+    words = _distinct(pool, length + size.options * size.option_words, numbers)
     stem = " ".join(words[:length]).capitalize() + "?"
-    options = tuple(
-        " ".join(words[start : start + _OPTION_WORDS]) for start in range(length, len(words), _OPTION_WORDS)
-    )
+    starts = range(length, len(words), size.option_words)
+    options = tuple(" ".join(words[start : start + size.option_words]) for start in starts)
     return Question(question_id(SUBJECT, stem, options), SUBJECT, stem, options, gold)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,15 @@ import yaml
 from stablechoice.errors import ConfigError, DataError
 from stablechoice.questions.hub import Hub, read_hub
 from stablechoice.questions.loading import encode, read_source, repeated_ids
-from stablechoice.questions.nonsense import generate
+from stablechoice.questions.nonsense import OPTION_WORDS, STEM_WORDS, generate
 from stablechoice.questions.question import Question
+from stablechoice.questions.table_file import read_table
 
 FOLDER_VARIABLE = "STABLECHOICE_SOURCES"
 """Environment variable that names a folder of source files; it is sought before `data/sources`."""
+
+OPEN = "???"
+"""Stands in a configuration for what a person must fill in; until then the benchmark is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,20 @@ class Generated:
     seed: int
     count: int
     option_count: int
+    stem_words: tuple[int, ...] = STEM_WORDS
+    option_words: int = OPTION_WORDS
+
+    def questions(self, words: Path) -> list[Question]:
+        """What is generated from a list of words."""
+        shortest, longest = self.stem_words if len(self.stem_words) == 2 else (0, 0)
+        return generate(
+            self.seed,
+            self.count,
+            self.option_count,
+            words,
+            stem_words=(shortest, longest),
+            option_words=self.option_words,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +78,12 @@ class Source:
         manifest: path of the sample's list, below the repository's root.
         columns: columns of the manifest.
         commit_texts: whether files with the questions' text may be versioned.
-        file: name of a local source file (or of the word list, where questions are generated).
+        file: name of a local source file: `.jsonl` as `loading.read_source` reads it, or `.parquet` or `.csv` in the
+            columns in which the data set is published; or of the word list, where questions are generated.
         hub: where the same rows lie on the hub.
         generated: arguments of the generator.
+        reader: `module.function` that reads `file` in a format of its own: given the file's path and `benchmark`, it
+            returns the questions in source order.
         repeats: path of the list of questions that are asked repeatedly; None where none are.
         repeat_count: length of that list.
     """
@@ -76,6 +98,7 @@ class Source:
     file: str
     hub: Hub | None = None
     generated: Generated | None = None
+    reader: str | None = None
     repeats: str | None = None
     repeat_count: int = 100
 
@@ -114,8 +137,31 @@ class Source:
             raise ConfigError(
                 f"{where}: has hub and generated; questions are read or generated, so remove one of the two"
             )
+        if values.get("reader") and (values.get("hub") or values.get("generated")):
+            raise ConfigError(f"{where}: 'reader' reads 'file', so it stands alone; remove 'hub' or 'generated'")
         values["columns"] = tuple(values["columns"])
+        if isinstance(generated := values.get("generated"), Generated):
+            values["generated"] = replace(generated, stem_words=tuple(generated.stem_words))
         return cls(**values)
+
+
+def is_open(path: Path) -> bool:
+    """Whether a benchmark's YAML file leaves a value to be filled in (`???`): nothing can be prepared from it yet.
+
+    Raises:
+        ConfigError: the file cannot be read as YAML.
+    """
+    try:
+        return _holds_open(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (OSError, yaml.YAMLError) as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"{path}: cannot be read as YAML ({reason}); mend the file") from error
+
+
+def _holds_open(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_holds_open, value.values()))
+    return any(map(_holds_open, value)) if isinstance(value, list) else value == OPEN
 
 
 def load(config: Source, root: Path = Path()) -> list[Question]:
@@ -152,14 +198,35 @@ def _questions(config: Source, root: Path) -> list[Question]:
         folders.insert(0, Path(named))
     local = next((folder / config.file for folder in folders if (folder / config.file).is_file()), None)
     if local is not None and config.generated is not None:
-        generated = config.generated
-        return generate(generated.seed, generated.count, generated.option_count, local)
+        return config.generated.questions(local)
+    if local is not None and config.reader is not None:
+        return _read_by(config.reader, local, config)
     if local is not None:
-        return read_source(local)
+        return read_source(local) if local.suffix == ".jsonl" else read_table(local, config.benchmark)
     otherwise = f"put {config.file} into data/sources or into the folder that {FOLDER_VARIABLE} names"
     if config.hub is not None:
         return read_hub(config.hub, config.benchmark, otherwise)
     raise DataError(f"{config.title}: {config.file} is in none of {', '.join(map(str, folders))}; {otherwise}")
+
+
+def _read_by(name: str, path: Path, config: Source) -> list[Question]:
+    """Questions that a function of one's own reads.
+
+    Raises:
+        ConfigError: there is no such function.
+        DataError: it returns something else than questions.
+    """
+    module, _, function = name.rpartition(".")
+    try:
+        read = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            f"{config.title}: reader {name!r} cannot be imported ({error}); give module.function"
+        ) from error
+    questions = list(read(path, config.benchmark))
+    if not all(isinstance(question, Question) for question in questions):
+        raise DataError(f"{path}: reader {name!r} must return a list of Question; mend that function")
+    return questions
 
 
 _TYPES: Mapping[str, tuple[type, str]] = {
@@ -168,6 +235,7 @@ _TYPES: Mapping[str, tuple[type, str]] = {
     "int": (int, "a whole number"),
     "bool": (bool, "true or false"),
     "tuple[str, ...]": (list, "a list"),
+    "tuple[int, ...]": (list, "a list"),
 }
 
 
@@ -187,7 +255,7 @@ def _values(part: Any, mapping: Any, where: str) -> dict[str, Any]:
             continue
         wanted, words = _TYPES.get(str(field.type), (Mapping, "a mapping"))
         value = mapping[name]
-        open_or_wrong = value == "???" or not isinstance(value, wanted) or (wanted is int and isinstance(value, bool))
+        open_or_wrong = value == OPEN or not isinstance(value, wanted) or (wanted is int and isinstance(value, bool))
         if open_or_wrong and not (value is None and field.default is None):
             raise ConfigError(f"{where}: {name!r} must be {words}, found {value!r}")
     return dict(mapping)
