@@ -6,10 +6,10 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, cast
+from typing import Literal
 
 from stablechoice.prompts import display
-from stablechoice.questions.question import LABELS, Question
+from stablechoice.questions.question import LABELS
 from stablechoice.reading.mention import CLOSERS, OPENERS
 from stablechoice.reading.normalise import key, plain
 from stablechoice.reading.passage import Passage
@@ -17,7 +17,10 @@ from stablechoice.reading.selection import Selection
 
 Form = Literal["whole", "text", "label"]
 
-_DIVIDER = rf"(?:{CLOSERS}|[ ]?(?:[.:,|=→]|[–—-](?![0-9.]))|[ ]?[(\[{{]|[ ]?\n){{1,4}}[ ]?{OPENERS}{{0,3}}"
+_DIVIDER = re.compile(rf"(?:{CLOSERS}|[ ]?(?:[.:,|=→]|[–—-](?![0-9.]))|[ ]?[(\[{{]|[ ]?\n){{1,4}}[ ]?{OPENERS}{{0,3}}")
+_WIDEST_DIVIDER = 12  # characters
+_NEGATIVE = re.compile(r"[–—-][0-9.]")
+_WITHIN_WORD = re.compile(r"\w'?\Z")
 _LONE_LINE = re.compile(
     rf"^(?:[ •·–-]|{OPENERS})*(?:(?:[Oo]ption|[Cc]hoice) )?{OPENERS}{{0,3}}(?P<label>[A-Z])(?:[ .:,;]|{CLOSERS})*$",
     re.MULTILINE,
@@ -63,10 +66,7 @@ def items(passage: Passage, selections: list[Selection]) -> list[Item]:
 
 
 def _written(passage: Passage) -> list[Item]:
-    found: list[Item] = []
-    for match in _pattern(passage.question, passage.rotation).finditer(passage.text):
-        form, option = str(match.lastgroup).split("_")
-        found.append(Item(match.start(), match.end(), int(option), cast(Form, form)))
+    found = _named(passage)
     starts = [item.start for item in found]
     lone: list[Item] = []
     for line in _LONE_LINE.finditer(passage.text):
@@ -78,22 +78,59 @@ def _written(passage: Passage) -> list[Item]:
     return sorted([*found, *lone], key=lambda item: item.start)
 
 
-@lru_cache(maxsize=1024)
-def _pattern(question: Question, rotation: int) -> re.Pattern[str]:
-    """Finds whole items before texts alone; its groups are named by form and canonical option."""
-    texts = [_text_pattern(option, question.options) for option in question.options]
-    whole = [
-        rf"(?P<whole_{option}>(?:{label}{_DIVIDER}|{_before_a_blank(label)})(?:{texts[option]}))"
-        for label, option in ((label, question.canonical(LABELS.index(label), rotation)) for label in question.labels)
-        if texts[option]
-    ]
-    alone = [rf"(?P<text_{option}>{text})" for option, text in enumerate(texts) if text]
-    return re.compile(rf"(?<!\w)(?<!\w')(?:{'|'.join([*whole, *alone])})", re.IGNORECASE)
+def _named(passage: Passage) -> list[Item]:
+    """Items with text, from left to right; where several begin at one place, a whole one, and no two overlap."""
+    text, question = passage.text, passage.question
+    found: list[tuple[int, bool, int, int, Item]] = []
+    for option, pattern in enumerate(_text_patterns(question.options)):
+        slot = question.slot(option, passage.rotation)
+        for match in pattern.finditer(text) if pattern and _may_say(text, question.options, option) else ():
+            start, end = match.span(1)
+            found += [
+                (place, False, slot, -start, Item(place, end, option, "whole"))
+                for place in _labels_before(text, LABELS[slot], start)
+            ]
+            if _begins_word(text, start):
+                found.append((start, True, option, 0, Item(start, end, option, "text")))
+    kept: list[Item] = []
+    for *_, item in sorted(found, key=lambda one: one[:4]):
+        if not kept or item.start >= kept[-1].end:
+            kept.append(item)
+    return kept
 
 
-def _before_a_blank(label: str) -> str:
-    """A label that only a blank divides from its text; "A dog" begins a line, lest it be an article."""
-    return rf"(?<![^\n])(?-i:{label})[ ]" if label in "AI" else rf"(?-i:{label})[ ]"
+def _labels_before(text: str, label: str, start: int) -> list[int]:
+    """Where a label, in any case, stands divided as in a list from what starts here, or a capital one by a blank.
+
+    Before a blank, "A dog" must begin a line, lest it be an article.
+    """
+    found: list[int] = []
+    for place in range(max(0, start - _WIDEST_DIVIDER - 1), start):
+        if text[place].upper() != label or not _begins_word(text, place):
+            continue
+        blank = text[place:start] == f"{label} " and (label not in "AI" or place == 0 or text[place - 1] == "\n")
+        # A dash that begins a number divides nothing; the pattern itself cannot see beyond its end.
+        divided = _DIVIDER.fullmatch(text, place + 1, start) and not _NEGATIVE.match(text, start - 1)
+        if blank or divided:
+            found.append(place)
+    return found
+
+
+def _begins_word(text: str, start: int) -> bool:
+    return _WITHIN_WORD.search(text, max(0, start - 2), start) is None
+
+
+@lru_cache(maxsize=4096)
+def _text_patterns(options: tuple[str, ...]) -> tuple[re.Pattern[str] | None, ...]:
+    """For each option a pattern whose group 1 is its text wherever it stands; None for a blank option."""
+    texts = [_text_pattern(option, options) for option in options]
+    return tuple(re.compile(f"(?=({text}))", re.IGNORECASE) if text else None for text in texts)
+
+
+def _may_say(text: str, options: tuple[str, ...], option: int) -> bool:
+    """Whether it is worth searching; only plain ASCII can be compared quickly."""
+    lowered = text.lower().replace("\n", " ")
+    return not text.isascii() or any(not said.isascii() or said in lowered for said in _said(options[option]))
 
 
 def _text_pattern(option: str, options: tuple[str, ...]) -> str:
@@ -107,9 +144,10 @@ def _text_pattern(option: str, options: tuple[str, ...]) -> str:
     return "|".join(patterns)
 
 
-def _said(option: str) -> set[str]:
+@lru_cache(maxsize=4096)
+def _said(option: str) -> frozenset[str]:
     """The ways in which a plain text gives an option whole, without case."""
-    return {said for said in (key(option), display(plain(option)).casefold()) if said}
+    return frozenset(said for said in (key(option), display(plain(option)).casefold()) if said)
 
 
 def _escaped(text: str) -> str:

@@ -135,7 +135,7 @@ def _lone_letter(raw: str, question: Question, rotation: int) -> Decision | None
 
 
 def _first_found(response: Response, question: Question, rotation: int, rules: tuple[Rule, ...]) -> Decision | None:
-    passage = Passage(response.text, _own_part(plain(response.text), question), question, rotation)
+    passage = Passage(response.text, own_part(plain(response.text), question), question, rotation)
     for rule in rules:
         decision = rule(passage)
         if decision is not None:
@@ -143,7 +143,7 @@ def _first_found(response: Response, question: Question, rotation: int, rules: t
     return None
 
 
-def _own_part(text: str, question: Question) -> str:
+def own_part(text: str, question: Question) -> str:
     """A plain text up to where the model goes on to write and answer another question; a restatement is none."""
     for head in _QUESTION_HEAD.finditer(text):
         own = key(question.question)[:_ECHOED]
@@ -285,7 +285,7 @@ def _stands(text: str, mention: Mention) -> bool:
         return False
     if not _STANDS_BEFORE.search(text, max(0, mention.start - 24), mention.start):
         return False
-    opens_with_verb = mention.start == 0 and text.startswith(" is ", mention.end)
+    opens_with_verb = not text[: mention.start].strip() and text.startswith(" is ", mention.end)
     return opens_with_verb or _STANDS_AFTER.match(text, mention.end) is not None
 
 

@@ -11,7 +11,6 @@ CLOSED = "∎"
 BOLD_OPEN, BOLD_CLOSE = "‹", "›"
 """Stand in plain text around a letter that was bold on its own."""
 
-_WHITE = re.compile(r"\s+")
 _BLANKS = re.compile(r"[^\S\n]+")
 _BLANK_LINES = re.compile(r"[ ]?\n[ \n]*")
 _LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -36,7 +35,7 @@ _KEY_EDGE = " \n\"'.,;:!"
 
 def normalise(text: str) -> str:
     """The cascade's normal form ([P2] G.3; PROTOCOL 4): strip, lower, collapse white space. Nothing else."""
-    return _WHITE.sub(" ", text).strip().lower()
+    return " ".join(text.split()).lower()
 
 
 def after_thinking(text: str) -> str:
@@ -69,6 +68,8 @@ def fold(text: str) -> str:
 
     Letters of other scripts that merely look Latin (Cyrillic А, Greek Β) stay what they are.
     """
+    if text.isascii() and text.isprintable() and "  " not in text:  # nothing to fold, as in most lines
+        return text
     if not text.isascii():
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).translate(_QUOTES)
     return _BLANK_LINES.sub("\n", _BLANKS.sub(" ", _LINE_ENDS.sub("\n", text)))
@@ -99,4 +100,4 @@ def key(text: str) -> str:
 
     Case, white space, markup and punctuation at the edges do not count; signs, digits and question marks do.
     """
-    return _WHITE.sub(" ", plain(text)).strip(_KEY_EDGE).casefold()
+    return " ".join(plain(text).split()).strip(_KEY_EDGE).casefold()

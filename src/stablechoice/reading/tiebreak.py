@@ -7,7 +7,7 @@ import random
 from collections.abc import Collection
 
 from stablechoice.errors import AnalysisError
-from stablechoice.questions.question import LABELS
+from stablechoice.questions.question import LABELS, Question
 
 
 def break_tie(seed: int, benchmark: str, question_id: str, method: str, tied: Collection[int]) -> int:
@@ -50,6 +50,23 @@ def break_score_tie_by_draw(seed: int, question_id: str, tied: Collection[int]) 
         return ordered[0]
     letters = [LABELS[index] for index in ordered]
     return LABELS.index(random.Random(f"{seed}:{question_id}").choice(letters))
+
+
+def break_text_tie_by_draw(seed: int, question: Question, tied: Collection[int]) -> int:
+    """[P1]'s rule for options that the semantic cascade ties: a seeded draw over their texts (PROTOCOL 4).
+
+    Drawn as the scores' ties are, from the sorted texts; of options with one text the first in canonical order stands
+    for all. A single candidate is not drawn.
+
+    Raises:
+        AnalysisError: nothing is tied.
+    """
+    ordered = _candidates(question.question_id, tied)
+    if len(ordered) == 1:
+        return ordered[0]
+    texts = sorted({question.options[index] for index in ordered})
+    drawn = random.Random(f"{seed}:{question.question_id}").choice(texts)
+    return next(index for index in ordered if question.options[index] == drawn)
 
 
 def _candidates(question_id: str, tied: Collection[int]) -> list[int]:

@@ -26,7 +26,7 @@ class Cyclic:
         prompt: template, `direct_mcq` or `reasoning/direct_mcq`.
         tie_method: method word of the canonical tie-break.
         tie: `canonical` ([P2]: the hashed tie-break) or `original_order` ([P1]: the answer of rotation 0).
-        shares: None; Cyclic asks everything itself.
+        shares: key of a Cyclic whose rotations it votes on under another tie rule; None asks for itself.
 
     Raises:
         ConfigError: an unknown `tie` or `tie_method`.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from stablechoice.observation import Order, Reading
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import Question
 from stablechoice.reading.letter import read_letter
-from stablechoice.request import Response
+from stablechoice.request import Request, Response
 from stablechoice.strategies.presentation import present, purpose_of, rotations_asked
 from stablechoice.strategies.recorded import answers_by_rotation, canonical_outcome, required_answer
-from stablechoice.strategies.reference import match_reference, no_reference, similarity_texts
+from stablechoice.strategies.reference import drawn, match_reference, no_reference, similarity_texts
 from stablechoice.strategies.settings import TIE_METHODS, check_choice, check_threshold
 from stablechoice.strategies.strategy import Answers, Asking, Outcome, Reader
 
@@ -26,9 +27,10 @@ class VisibleSemantic:
         tie_method: method word of the canonical tie-break.
         threshold: least cosine that counts, in [-1, 1].
         shares: None; Visible+Semantic asks everything itself.
+        tie: `canonical` ([P2]: the hashed tie-break) or `draw` ([P1]: a seeded draw over the tied texts).
 
     Raises:
-        ConfigError: an unknown `tie_method` or a threshold outside [-1, 1].
+        ConfigError: an unknown `tie_method` or `tie`, or a threshold outside [-1, 1].
     """
 
     title: str
@@ -36,9 +38,11 @@ class VisibleSemantic:
     tie_method: str
     threshold: float
     shares: str | None = None
+    tie: Literal["canonical", "draw"] = "canonical"
 
     def __post_init__(self) -> None:
         check_choice(self.title, "tie_method", self.tie_method, TIE_METHODS)
+        check_choice(self.title, "tie", self.tie, ("canonical", "draw"))
         check_threshold(self.title, self.threshold)
 
     @property
@@ -61,6 +65,8 @@ class VisibleSemantic:
             match_reference(response, question, rotation, reader, tie_method=self.tie_method, threshold=self.threshold)
             for rotation, response in answers_by_rotation(question, answers, self.prompt).items()
         )
+        if self.tie == "draw":
+            readings = tuple(drawn(reading, question, reader) for reading in readings)
         return canonical_outcome(readings)
 
     def texts(self, question: Question, answers: Answers) -> list[str]:
@@ -77,12 +83,14 @@ class VisibleLLM:
         first: stage 1's template, the one of the Visible+Semantic that it shares with.
         matcher: stage 2's template.
         shares: key of that Visible+Semantic; None asks for itself.
+        matcher_model: file of `conf/model` that stage 2 asks; None for the cell's own model, as in the papers.
     """
 
     title: str
     first: str
     matcher: str
     shares: str | None = None
+    matcher_model: str | None = None
 
     @property
     def order(self) -> Order:
@@ -96,12 +104,16 @@ class VisibleLLM:
             present(prompts, self.first, question, rotation, purpose_of(rotation)) for rotation in rotations
         ]
         seconds = [
-            present(prompts, self.matcher, question, rotation, purpose_of(rotation), free_text=first.text)
+            self._match(prompts, question, rotation, first)
             for rotation, first in zip(rotations, firsts, strict=True)
             if no_reference(first) is None
         ]
         if seconds:
             yield seconds
+
+    def _match(self, prompts: Prompts, question: Question, rotation: int, first: Response) -> Request:
+        purpose, model = purpose_of(rotation), self.matcher_model
+        return present(prompts, self.matcher, question, rotation, purpose, free_text=first.text, model=model)
 
     def read(self, question: Question, answers: Answers, reader: Reader) -> Outcome:  # noqa: ARG002
         """The letter of stage 2 at rotation 0; without a stage-1 answer, unscored for stage 1's reason.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from stablechoice.observation import Order
 from stablechoice.prompts import Prompts, display
 from stablechoice.questions.question import Question
-from stablechoice.reading.score import read_score
-from stablechoice.reading.tiebreak import break_tie
+from stablechoice.reading.score import read_score, read_score_or_zero
+from stablechoice.reading.tiebreak import break_score_tie_by_draw, break_tie
 from stablechoice.request import Address, Request
 from stablechoice.strategies.recorded import required_answer
-from stablechoice.strategies.settings import TIE_METHODS, check_choice
+from stablechoice.strategies.settings import TIE_METHODS, check_cap, check_choice
 from stablechoice.strategies.strategy import Answers, Asking, Outcome, Reader
 
 
@@ -23,19 +24,28 @@ class IndependentHypothesis:
         title: the paper's name.
         prompt: template of one hypothesis.
         tie_method: method word of the canonical tie-break.
+        invalid: what an answer without a valid score does: `left_out` of the argmax [P2], or `zero`, 0.0 in it [P1].
+        tie: `canonical` ([P2]: the hashed tie-break) or `draw` ([P1]: a seeded draw over the tied letters).
+        max_new_tokens: token cap of its answers, 4,000 in [P1]; None for the study's.
         shares: None; IHS asks everything itself.
 
     Raises:
-        ConfigError: an unknown `tie_method`.
+        ConfigError: an unknown `tie_method`, `invalid` or `tie`, or a cap below 1.
     """
 
     title: str
     prompt: str
     tie_method: str
     shares: str | None = None
+    invalid: Literal["left_out", "zero"] = "left_out"
+    tie: Literal["canonical", "draw"] = "canonical"
+    max_new_tokens: int | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.title, "tie_method", self.tie_method, TIE_METHODS)
+        check_choice(self.title, "invalid", self.invalid, ("left_out", "zero"))
+        check_choice(self.title, "tie", self.tie, ("canonical", "draw"))
+        check_cap(self.title, self.max_new_tokens)
 
     @property
     def order(self) -> Order:
@@ -52,9 +62,10 @@ class IndependentHypothesis:
         return Request(question.question_id, Address(self.prompt, option=option), prompt)
 
     def read(self, question: Question, answers: Answers, reader: Reader) -> Outcome:
-        """The option with the highest valid score; invalid scores are left out of the argmax [P2].
+        """The option with the highest score; an invalid one is left out of the argmax or counts as 0.0 (`invalid`).
 
-        There are no readings: nothing was shown in an order. `scores` holds what each option got.
+        Where no option has a valid score the question is unscored, whatever `invalid` says (PROTOCOL 4). There are no
+        readings: nothing was shown in an order. `scores` holds what each option got.
 
         Raises:
             PlanError: a hypothesis was not recorded.
@@ -69,10 +80,15 @@ class IndependentHypothesis:
             reasons = {reason for _, reason in read}
             reason = reasons.pop() if len(reasons) == 1 else None
             return Outcome(None, reason or "no_valid_score", "", scores=scores)
+        if self.invalid == "zero":
+            scores = tuple(read_score_or_zero(response) for response in responses)
         tied = tuple(option for option, score in enumerate(scores) if score == best)
         if len(tied) == 1:
             return Outcome(tied[0], None, "score", scores=scores)
-        choice = break_tie(reader.seed, reader.benchmark, question.question_id, self.tie_method, tied)
+        if self.tie == "draw":
+            choice = break_score_tie_by_draw(reader.seed, question.question_id, tied)
+        else:
+            choice = break_tie(reader.seed, reader.benchmark, question.question_id, self.tie_method, tied)
         return Outcome(choice, None, "score", scores=scores, tied=tied)
 
     def texts(self, question: Question, answers: Answers) -> list[str]:  # noqa: ARG002

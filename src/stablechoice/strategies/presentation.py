@@ -22,16 +22,24 @@ def purpose_of(rotation: int) -> Purpose:
 
 
 def present(
-    prompts: Prompts, step: str, question: Question, rotation: int, purpose: Purpose, *, free_text: str = ""
+    prompts: Prompts,
+    step: str,
+    question: Question,
+    rotation: int,
+    purpose: Purpose,
+    *,
+    free_text: str = "",
+    model: str | None = None,
 ) -> Request:
     """One request: a template filled with the question under a rotation.
 
     Args:
         step: the template's name; it is the request's step as well, so equal steps of two strategies are one request.
         free_text: the reference answer that an LLM matcher is given; it enters the prompt byte for byte.
+        model: the model that is asked; None for the cell's own.
 
     Raises:
         ConfigError: the bundle has no such template.
     """
     prompt = prompts.render(step, question, rotation, free_text=free_text)
-    return Request(question.question_id, Address(step, rotation), prompt, purpose)
+    return Request(question.question_id, Address(step, rotation), prompt, purpose, model=model)

@@ -8,11 +8,13 @@ at the token cap is passed on as it stands; that it was cut stays a fact of the 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from stablechoice.observation import Reading, Reason
 from stablechoice.questions.question import Question
 from stablechoice.reading.cascade import comparable, match, needs_similarity
 from stablechoice.reading.status import unanswered
+from stablechoice.reading.tiebreak import break_text_tie_by_draw
 from stablechoice.request import Response
 from stablechoice.strategies.strategy import Reader
 
@@ -47,6 +49,13 @@ def match_reference(
         method=tie_method,
         threshold=threshold,
     )
+
+
+def drawn(reading: Reading, question: Question, reader: Reader) -> Reading:
+    """The same match with its tie, if it has one, broken by [P1]'s draw over texts instead of the canonical hash."""
+    if not reading.tied:
+        return reading
+    return replace(reading, choice=break_text_tie_by_draw(reader.seed, question, reading.tied))
 
 
 def similarity_texts(responses: Iterable[Response], question: Question) -> list[str]:

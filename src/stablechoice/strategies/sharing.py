@@ -7,7 +7,8 @@ from collections.abc import Callable
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import Question
 from stablechoice.request import Request, Response
-from stablechoice.strategies.strategy import Strategy
+from stablechoice.strategies.demonstrations import stand_in
+from stablechoice.strategies.strategy import Calibrated, Strategy
 
 
 def asked(
@@ -41,10 +42,11 @@ def is_derived(strategy: Strategy, shared: Strategy | None, prompts: Prompts) ->
 
     A derived strategy (Direct, Hidden+Semantic) has no generations of its own.
     """
-    if shared is None:
+    if shared is None or (isinstance(strategy, Calibrated) and strategy.asks_further):
         return False
 
-    def content(one: Strategy) -> set[tuple[str, str]]:
-        return {(r.prompt, r.prefill) for r in asked(one, _PROBE, prompts, lambda _: Response("two"))}
+    def content(one: Strategy) -> set[tuple[object, ...]]:
+        made = asked(stand_in(one, _PROBE), _PROBE, prompts, lambda _: Response("Answer: two\n"))
+        return {(r.prompt, r.prefill, r.letters, r.continuation, r.model) for r in made}
 
     return content(strategy) <= content(shared)
