@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import random
 from collections.abc import Collection
 from pathlib import Path
 
@@ -10,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
 from stablechoice.measures.cell import Cell
 from stablechoice.measures.result import PositionAccuracy, Quartiles
 from stablechoice.measures.ties import TIE_METHOD, ties
 from stablechoice.observation import Observation
-from stablechoice.reading.tiebreak import break_tie
+from stablechoice.reading.tiebreak import break_score_tie_by_draw, break_tie
 
 from .making import cell, observe
 
@@ -189,3 +191,31 @@ def test_every_question_is_right_or_wrong_for_one_reason(rows: list[Observation]
     assert found.sweep[0] == (42, found.correct)  # the seed that the stored answers were resolved with
     assert sum(place.questions for place in found.positions if place.golds == "all") == found.questions
     assert found.multiples_of_10 <= found.multiples_of_5 <= found.valid_scores
+
+
+def test_the_sweep_resolves_ties_as_the_strategy_itself_does() -> None:
+    """[P1] draws over the tied letters: written out here; a stored choice made under seed 42 is found again."""
+    rows = [observe(f"{n:016x}", 0, 0, scores=(80, 80, 10, 80)) for n in range(12)]
+
+    def drawn(seed: int) -> int:
+        draws = [random.Random(f"{seed}:{row.question_id}").choice(["A", "B", "D"]) for row in rows]
+        return draws.count("A")
+
+    swept = Cell.of(CellName("m", "mmlu", "hypothesis_v1"), rows, order="undefined", title="IHS", tie="draw")
+    assert dict(ties(swept, seeds=range(10)).sweep) == {seed: drawn(seed) for seed in range(10)}
+    canonical = Cell.of(CellName("m", "mmlu", "hypothesis_v1"), rows, order="undefined", title="IHS")
+    expected = [break_tie(3, "mmlu", row.question_id, TIE_METHOD, [0, 1, 3]) for row in rows].count(0)
+    assert dict(ties(canonical, seeds=[3]).sweep) == {3: expected}
+
+
+def test_seed_42_of_the_first_versions_sweep_reproduces_the_stored_predictions() -> None:
+    ids = [f"{n:016x}" for n in range(40)]
+    stored = [break_score_tie_by_draw(42, identity, (0, 2)) for identity in ids]
+    rows = [
+        observe(identity, 2, choice, scores=(70, 5, 70, 0), tied=(0, 2))
+        for identity, choice in zip(ids, stored, strict=True)
+    ]
+    found = ties(
+        Cell.of(CellName("m", "mmlu", "hypothesis_v1"), rows, order="undefined", title="IHS", tie="draw"), seeds=[42]
+    )
+    assert found.sweep == ((42, found.correct),)

@@ -42,7 +42,7 @@ def conditional_accuracy(cell: Cell) -> Estimate:
 
 def unscored(cell: Cell) -> Estimate:
     """Questions without a readable answer / all questions."""
-    return _estimate(cell, "unscored", int((~cell.scored).sum()), cell.questions, "")
+    return _estimate(cell, "unscored", int((~cell.scored & cell.evaluated).sum()), cell.questions, "")
 
 
 def accuracy_statistic(cell: Cell, among: BoolArray) -> Statistic:

@@ -9,6 +9,7 @@ from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
 from stablechoice.measures.accuracy import accuracy, conditional_accuracy, unscored
 from stablechoice.measures.bootstrap import Interval, intervals
+from stablechoice.measures.budget import budget_sweep
 from stablechoice.measures.cell import Cell, require_same_questions, spoken
 from stablechoice.measures.contrasts import contrasts
 from stablechoice.measures.cost import cost
@@ -105,6 +106,11 @@ def analyse(
             if eligible(name.strategy) and name.strategy != baseline and name._replace(strategy=baseline) in cells
         ),
         costs=tuple(cost(cells[name]) for name in names),
+        budgets=tuple(
+            budget_sweep(asking[0], seed=seed)
+            for block in blocks
+            if (asking := [cell for cell in block.cells.values() if cell.logprobs is not None])
+        ),
     )
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
-from stablechoice.observation import Observation, Order, Reason
+from stablechoice.measures.further import NOTHING_FURTHER, Further
+from stablechoice.observation import NO_OPTION, SET_ASIDE, Observation, Order, Reason
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+TieRuleName = Literal["canonical", "draw"]
 
 UNSCORED = -1
 NOT_ASKED = -2
@@ -32,12 +35,19 @@ class Cell:
     Attributes:
         title: the strategy's name in tables. order: where flip and RStd come from, see `strategy.Order`.
         tie_word: the benchmark's word in tie-breaks; samples of one benchmark under several keys share it.
+        tie: how the strategy settles tied scores: by the canonical tie-break ([P2]) or by [P1]'s draw over letters.
+        types: kinds of each question, see `questions.question_type`.
         gold, option_count, relational: [q] facts of the questions.
-        choice: [q] canonical option, `UNSCORED` where none could be read; reasons: why.
+        choice: [q] canonical option, or `observation.NO_OPTION`; `UNSCORED` where none could be read; reasons: why.
         readings: [q, r] canonical option read under each rotation, `UNSCORED` where the answer could not be read,
             `NOT_ASKED` where the rotation was not asked or the question has not that many options.
         scores: [q, r] IHS's score of each canonical option, NaN where invalid or absent.
         has_scores: the strategy asks for scores, whether or not any is valid.
+        evaluated: [q] whether the strategy is measured on the question; not on those that it sets aside
+            (`observation.SET_ASIDE`), whose rows stand here so that cells of a benchmark stay comparable row by row.
+        logprobs: [q, rotation, slot] recorded log-probability of each slot's label, NaN where there is none; None for a
+            strategy that asks for no letters.
+        further: what was asked besides the cell's questions.
         requests, order_requests, marginal_requests: [q] counts.
         prompt_tokens, completion_tokens: [q] counts, `UNREPORTED` where the engine did not say.
     """
@@ -60,6 +70,11 @@ class Cell:
     marginal_requests: IntArray
     prompt_tokens: IntArray
     completion_tokens: IntArray
+    types: tuple[tuple[str, ...], ...]
+    evaluated: BoolArray
+    tie: TieRuleName = "canonical"
+    logprobs: FloatArray | None = None
+    further: Further = NOTHING_FURTHER
 
     @classmethod
     def of(
@@ -70,13 +85,15 @@ class Cell:
         order: Order,
         title: str,
         tie_word: str | None = None,
+        tie: TieRuleName = "canonical",
     ) -> Cell:
         """Arrays of a cell's observations, whatever order they come in.
 
         Raises:
             AnalysisError: no observation, a question twice, or a gold, choice, reading or score out of range.
         """
-        rows = sorted(observations, key=lambda row: row.question_id)
+        listed = sorted(observations, key=lambda row: row.question_id)
+        rows = [row for row in listed if row.reason != "calibration"]
         if not rows:
             raise AnalysisError(
                 f"cell {spoken(name)} has no observations: score it first, or leave it out of the study"
@@ -109,12 +126,17 @@ class Cell:
             marginal_requests=_ints([row.marginal_requests for row in rows]),
             prompt_tokens=_tokens([row.prompt_tokens for row in rows]),
             completion_tokens=_tokens([row.completion_tokens for row in rows]),
+            types=tuple(row.types for row in rows),
+            evaluated=_frozen(np.array([row.reason not in SET_ASIDE for row in rows], dtype=np.bool_)),
+            tie=tie,
+            logprobs=_logprobs(rows, width),
+            further=Further.of([row for row in listed if row.reason == "calibration"]),
         )
 
     @property
     def questions(self) -> int:
-        """How many questions the cell has."""
-        return len(self.question_ids)
+        """On how many questions the strategy is measured."""
+        return int(self.evaluated.sum())
 
     @property
     def scored(self) -> BoolArray:
@@ -157,6 +179,8 @@ class Cell:
             self,
             question_ids=tuple(self.question_ids[row] for row in kept),
             reasons=tuple(self.reasons[row] for row in kept),
+            types=tuple(self.types[row] for row in kept),
+            logprobs=None if self.logprobs is None else _frozen(self.logprobs[kept]),
             **arrays,
         )
 
@@ -173,6 +197,7 @@ _ARRAYS = (
     "marginal_requests",
     "prompt_tokens",
     "completion_tokens",
+    "evaluated",
 )
 
 
@@ -216,7 +241,7 @@ def _check(name: CellName, row: Observation) -> None:
     options = range(row.option_count)
     if row.gold not in options:
         raise AnalysisError(f"{where}: gold {row.gold} is outside its {row.option_count} options: {again}")
-    if row.choice is not None and row.choice not in options:
+    if row.choice is not None and row.choice not in options and row.choice != NO_OPTION:
         raise AnalysisError(f"{where}: choice {row.choice} is outside its {row.option_count} options: {again}")
     rotations = [reading.rotation for reading in row.readings]
     if len(set(rotations)) != len(rotations) or not set(rotations) <= set(options):
@@ -254,6 +279,16 @@ def _readings(rows: Sequence[Observation], width: int) -> IntArray:
     for index, row in enumerate(rows):
         for reading in row.readings:
             matrix[index, reading.rotation] = UNSCORED if reading.choice is None else reading.choice
+    return _frozen(matrix)
+
+
+def _logprobs(rows: Sequence[Observation], width: int) -> FloatArray | None:
+    if not any(reading.logprobs for row in rows for reading in row.readings):
+        return None
+    matrix = np.full((len(rows), width, width), np.nan)
+    for index, row in enumerate(rows):
+        for reading in row.readings:
+            matrix[index, reading.rotation, : len(reading.logprobs)] = reading.logprobs
     return _frozen(matrix)
 
 

@@ -38,7 +38,7 @@ class Definition:
 
 
 def _every(cell: Cell) -> BoolArray:
-    return np.ones(cell.questions, dtype=np.bool_)
+    return cell.evaluated
 
 
 def _some_order_parsed(cell: Cell) -> BoolArray:

@@ -17,7 +17,7 @@ _ELIGIBLE = frozenset({"visible_semantic", "hidden_semantic"})
 
 def eligible(strategy: str) -> bool:
     """Whether [P1] re-scores the strategy: two-stage and its prompt ablations, text extraction, Hidden+Semantic."""
-    return strategy in _ELIGIBLE or strategy == "two_stage" or strategy.startswith("two_stage_")
+    return strategy.removesuffix("_v1") in _ELIGIBLE or strategy == "two_stage" or strategy.startswith("two_stage_")
 
 
 def fallback(cell: Cell, baseline: Cell) -> Fallback:
@@ -33,7 +33,7 @@ def fallback(cell: Cell, baseline: Cell) -> Fallback:
             "visible_semantic and hidden_semantic do"
         )
     require_same_questions([baseline, cell])
-    came = np.array([_came(cell, row) for row in range(cell.questions)], dtype=np.bool_)
+    came = np.array([_came(cell, row) for row in range(len(cell.question_ids))], dtype=np.bool_)
     unreadable = ~cell.scored & came
     replaced = unreadable & baseline.scored
     correct = int((cell.correct | (replaced & baseline.correct)).sum())

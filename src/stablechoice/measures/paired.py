@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
@@ -88,4 +87,5 @@ def paired_tests(
 def _among(baseline: Cell, strategy: Cell, scope: Scope) -> BoolArray:
     if scope == "scored under both":
         return baseline.scored & strategy.scored
-    return np.ones(baseline.questions, dtype=np.bool_)
+    both: BoolArray = baseline.evaluated & strategy.evaluated
+    return both

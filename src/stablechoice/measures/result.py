@@ -274,11 +274,44 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
+class Budget:
+    """PriDe at one calibration budget.
+
+    Attributes:
+        share: of the questions that are calibrated on, 0 to 1; calibration: how many they are.
+        requests: needed in all, without those made only to measure order sensitivity.
+        accuracy, rstd: by draw, percent and points of the canonical order; no RStd where it is not defined.
+    """
+
+    share: float
+    calibration: int
+    requests: int
+    accuracy: tuple[float, ...]
+    rstd: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSweep:
+    """PriDe at several budgets, from one cell's letter probabilities.
+
+    Attributes:
+        cell: whose probabilities they are.
+        options, questions: the option count that is taken, and how many questions have it.
+    """
+
+    cell: CellName
+    options: int
+    questions: int
+    budgets: tuple[Budget, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Analysis:
     """Everything that tables are made from; all rows sorted by model, benchmark, strategy.
 
     `tests` are exact, unscored as wrong ([P2]); `scored_tests` asymptotic, scored under both ([P1]). `ties` are of
-    strategies that ask for scores, `fallbacks` of those that [P1] re-scores.
+    strategies that ask for scores, `fallbacks` of those that [P1] re-scores; `budgets` one for each model and benchmark
+    with a strategy that asks letters under every rotation.
     """
 
     estimates: tuple[Estimate, ...]
@@ -291,3 +324,4 @@ class Analysis:
     ties: tuple[Ties, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
     costs: tuple[Cost, ...] = ()
+    budgets: tuple[BudgetSweep, ...] = ()

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from stablechoice.errors import AnalysisError
-from stablechoice.measures.cell import BoolArray, Cell, FloatArray, spoken
+from stablechoice.measures.cell import BoolArray, Cell, FloatArray, TieRuleName, spoken
 from stablechoice.measures.result import Golds, PositionAccuracy, Quartiles, Ties
-from stablechoice.reading.tiebreak import break_tie
+from stablechoice.reading.tiebreak import break_score_tie_by_draw, break_tie
 
 TIE_METHOD = "independent_hypothesis"
 SWEEP = tuple(range(10))
 
 TieRule = Callable[[int, str, str, str, Collection[int]], int]
 """(seed, benchmark, question_id, method word, tied canonical options) to the option that wins."""
+
+
+def _by_draw(seed: int, benchmark: str, question_id: str, method: str, tied: Collection[int]) -> int:  # noqa: ARG001
+    return break_score_tie_by_draw(seed, question_id, tied)
+
+
+RULES: Mapping[TieRuleName, TieRule] = {"canonical": break_tie, "draw": _by_draw}
+"""How a strategy settles tied scores, [P2]'s way and [P1]'s."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +47,7 @@ def ties(
     *,
     relational_golds: Collection[str] | None = None,
     seeds: Collection[int] = SWEEP,
-    rule: TieRule = break_tie,
+    rule: TieRule | None = None,
     method: str = TIE_METHOD,
 ) -> Ties:
     """Tie analysis of a cell of a strategy that asks for scores (PROTOCOL 5 `ties`; [P2] Table 9).
@@ -49,11 +57,13 @@ def ties(
     Args:
         relational_golds: ids of the questions whose gold is a relational option; None where that is not known, then
             positions are given without the questions that have any relational option instead.
-        seeds: of the tie-resolution sweep. rule, method: how a tie is resolved; canonical by default.
+        seeds: of the tie-resolution sweep.
+        rule, method: how a tie is resolved; None: as the strategy itself does (`Cell.tie`).
 
     Raises:
         AnalysisError: a stored choice is not among its question's top scores, or is missing though scores are valid.
     """
+    rule = rule or RULES[cell.tie]
     tops = _tops(cell)
     _check(cell, tops)
     scored, correct, wrong = cell.scored, cell.correct, cell.scored & ~cell.correct
@@ -140,7 +150,7 @@ def _quartiles(margins: FloatArray) -> Quartiles | None:
 
 def _positions(cell: Cell, relational_golds: Collection[str] | None) -> Iterator[PositionAccuracy]:
     """Accuracy by canonical gold position, with and without what is relational."""
-    everything = np.ones(cell.questions, dtype=np.bool_)
+    everything = cell.evaluated
     yield from _by_position(cell, "all", everything)
     if relational_golds is None:
         yield from _by_position(cell, "without relational questions", ~cell.relational)
