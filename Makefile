@@ -10,6 +10,21 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # cpu, cuda, or auto: the build of torch that pip would choose by itself.
 TORCH ?= auto
 
+# What a bundle holds on top, which one is verified, and where stored answers come from (see `make help`).
+IMAGES ?=
+MODELS ?=
+TEXTS ?=
+BUNDLE ?=
+SHA256 ?=
+LIMIT ?=
+PULL ?=
+DVC_REMOTE ?=
+
+# Into how many shards a study is split, what runs them (a file of conf/hydra/launcher), and a folder with torch's wheel.
+SHARDS ?=
+LAUNCHER ?= local
+WHEELS ?=
+
 # Where it runs: native, cpu or cuda (a container), or auto: a container if an engine answers.
 RUNTIME ?= native
 
@@ -22,13 +37,15 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export DVC_NO_ANALYTICS := 1
 RUN := stablechoice
 
-.PHONY: help install reproduce prepare sample models answer generate score analyse report pipeline test test-quick lint bench clean
+.PHONY: help install reproduce prepare sample models answer launch merge apptainer generate score analyse report compare pipeline bundle verify kick-the-tires doctor test test-quick lint bench clean
 
 help: ## list every target
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 	@echo
 	@echo "  STUDY=$(STUDY) picks a file of conf/study; TORCH=cpu|cuda|auto picks the build of torch;"
-	@echo "  RUNTIME=native|cpu|cuda|auto picks where it runs."
+	@echo "  RUNTIME=native|cpu|cuda|auto picks where it runs;"
+	@echo "  PULL=1 fetches stored answers before reproducing (DVC_REMOTE=a remote's name, a folder or a bundle);"
+	@echo "  IMAGES=1, MODELS=1, TEXTS=1 put images, the pocket model, question texts into a bundle."
 
 install: $(STAMP) ## .venv from the hash-locked requirements
 
@@ -37,6 +54,7 @@ $(STAMP): requirements/cpu.lock requirements/cuda.lock requirements/models.lock 
 	@touch $(STAMP)
 
 reproduce: $(STAMP) ## the whole study: prepare, sample, answer, generate, score, analyse, report
+	@if [ "$(PULL)" = 1 ]; then $(RUN) pull study=$(STUDY) remote="$(DVC_REMOTE)"; fi
 	@$(RUN) reproduce study=$(STUDY)
 
 prepare: $(STAMP) ## the study's questions, pinned and checked
@@ -51,6 +69,15 @@ models: $(STAMP) ## fetch, convert and check the study's models beforehand
 answer: $(STAMP) ## answer what is missing, one process and one model load
 	@$(RUN) reproduce study=$(STUDY) until=answer
 
+launch: $(STAMP) ## SHARDS=N [LAUNCHER=slurm]: answer in N shards, a job array or processes (docs/cluster.md)
+	@$(RUN) launch study=$(STUDY) shards="$(SHARDS)" hydra/launcher=$(LAUNCHER)
+
+merge: $(STAMP) ## prove that every request was asked in one shard, and record the answers
+	@$(RUN) merge study=$(STUDY)
+
+apptainer: $(STAMP) ## definition files for Apptainer, into build/
+	@$(RUN) apptainer wheels="$(WHEELS)"
+
 generate: $(STAMP) ## raw generations, one file a cell
 	@$(RUN) reproduce study=$(STUDY) until=generate
 
@@ -63,14 +90,30 @@ analyse: $(STAMP) ## tables, figures and metrics
 report: $(STAMP) ## the HTML report
 	@$(RUN) reproduce study=$(STUDY) until=report
 
+compare: $(STAMP) ## published numbers beside ours, with verdicts; fails where one differs
+	@$(RUN) compare study=$(STUDY)
+
 pipeline: $(STAMP) ## write dvc.yaml from conf/study
 	@$(RUN) pipeline
+
+bundle: $(STAMP) ## one archive from which a reviewer recomputes every number, into build/
+	@$(RUN) bundle study=$(STUDY) images="$(IMAGES)" models="$(MODELS)" texts="$(TEXTS)"
+
+verify: $(STAMP) ## BUNDLE=FILE: check every hash, recompute every number, compare; offline
+	@$(RUN) verify bundle="$(BUNDLE)" sha256="$(SHA256)" limit="$(LIMIT)"
+
+kick-the-tires: $(STAMP) ## minutes, no key, GPU or network: expected beside got
+	@$(RUN) kick-the-tires
+
+# Without the stamp: what is not installed is what it tells.
+doctor: ## what this machine can run, and what to do about each lack
+	@if [ -x $(VENV)/bin/python ]; then PYTHONPATH=src python -m stablechoice doctor; else PYTHONPATH=src "$(PYTHON)" -m stablechoice doctor; fi
 
 test: $(STAMP) ## the whole test suite
 	@python -m pytest
 
-test-quick: $(STAMP) ## tests that load no model, start no browser and run no pipeline
-	@python -m pytest -m "not model and not pipeline and not browser and not docker"
+test-quick: $(STAMP) ## tests that load no model, start no browser, cluster or pipeline
+	@python -m pytest -m "not model and not pipeline and not browser and not docker and not slurm"
 
 lint: $(STAMP) ## ruff and the type checker
 	@ruff check . && ruff format --check . && mypy

@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
-# Fills /image, which both Dockerfiles copy into their last stage: image.sh cpu|cuda|auto (runs in a build stage, as root).
+# Fills /image, which both Dockerfiles copy into their last stage: image.sh cpu|cuda|auto [SHA256] (runs in a build stage, as root).
 # auto is the build of torch that pip would take by itself. The same input gives the same bytes.
 set -euo pipefail
-torch=$1
+torch=$1 expected=${2:-unknown}
 here=$(cd "$(dirname "$0")" && pwd)
+# A builder takes a file of the same size and time for unchanged, so that an older copy may have come here.
+found=$(cd "$here" && sha256sum cpu.lock cuda.lock models.lock dev.in image.sh | sha256sum | cut -d ' ' -f 1)
+if [ "$expected" != unknown ] && [ "$expected" != "$found" ]; then
+  echo "image: the builder kept an older copy of the locks; run \`touch requirements/*\` and build again" >&2
+  exit 2
+fi
 [ ! -e /run/secrets/pip ] || export PIP_CONFIG_FILE=/run/secrets/pip
 [ ! -e /run/secrets/ca ] || export PIP_CERT=/run/secrets/ca
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
@@ -26,7 +32,7 @@ case $torch in
 esac
 
 # The lock without the tools that test and check; setuptools stays, since torch needs it.
-tools=$(sed -n 's/^\([A-Za-z0-9-]*\).*/\1/p' "$here/dev.in" | grep -vx setuptools | tr 'A-Z\n' 'a-z|')
+tools=$(sed -n 's/^\([A-Za-z0-9][A-Za-z0-9-]*\).*/\1/p' "$here/dev.in" | grep -vx setuptools | tr 'A-Z\n' 'a-z|')
 mkdir -p /opt/stablechoice
 awk -v tools="^(${tools%|})==" '/^[a-z0-9]/ { kept = $0 !~ tools } kept' "$here/$torch.lock" |
   sed "s/^torch==[^ ]*/$exactly/" >/opt/stablechoice/packages.lock

@@ -9,7 +9,8 @@ import pytest
 
 from stablechoice.cell_name import CellName
 from stablechoice.configuration import Configuration, choices
-from stablechoice.errors import ConfigError
+from stablechoice.errors import ConfigError, OpenError
+from stablechoice.stages.pipeline import pipelines
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,10 +29,30 @@ def replace(root: Path, file: str, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
+def fill_in(root: Path) -> None:
+    """Give every open revision and hash of a model or benchmark a value, as a person would."""
+    for path in [*(root / "conf" / "model").glob("*.yaml"), *(root / "conf" / "benchmark").glob("*.yaml")]:
+        text = path.read_text(encoding="utf-8").replace("revision: ???", f"revision: {'a1' * 20}")
+        text = text.replace('revision: "???"', f"revision: {'a1' * 20}").replace('"???"', "c0" * 32)
+        path.write_text(text, encoding="utf-8")
+
+
 @pytest.mark.parametrize("key", choices(ROOT / "conf", "study"))
-def test_every_study_composes_with_all_that_it_names(key: str) -> None:
-    configuration = Configuration((f"study={key}",), ROOT)
-    assert configuration.checked().cells
+def test_every_study_composes_with_all_that_it_names(key: str, copy: Path) -> None:
+    fill_in(copy)
+    assert Configuration((f"study={key}",), copy).checked().cells
+
+
+def test_a_study_with_an_open_value_is_refused_and_has_no_pipeline_until_it_is_filled_in(copy: Path) -> None:
+    words = r"conf/model/llama-3\.1-8b-fp8\.yaml: key 'revision' is open \(\?\?\?\); fill in its value before this runs"
+    with pytest.raises(OpenError, match=words):
+        Configuration(("study=paper-local",), copy).checked()
+    with pytest.raises(OpenError, match=words):
+        pipelines(copy, "paper-local")
+    expected = copy / "data" / "paper-local" / "dvc.yaml"
+    assert expected not in pipelines(copy)
+    fill_in(copy)
+    assert expected in pipelines(copy)
 
 
 @pytest.mark.parametrize("key", choices(ROOT / "conf", "strategy"))
@@ -40,14 +61,35 @@ def test_every_strategy_builds(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", choices(ROOT / "conf", "benchmark"))
-def test_every_benchmark_builds(key: str) -> None:
-    assert Configuration(root=ROOT).benchmark(key).manifest
+def test_every_benchmark_builds(key: str, copy: Path) -> None:
+    fill_in(copy)
+    assert Configuration(root=copy).benchmark(key).manifest
+
+
+def test_a_benchmark_with_an_open_value_is_refused_and_has_no_stages_until_it_is_filled_in(copy: Path) -> None:
+    words = r"conf/benchmark/mmlu_pro\.yaml: key 'hub\.revision' is open \(\?\?\?\); fill in its value before this runs"
+    with pytest.raises(OpenError, match=words):
+        Configuration(root=copy).benchmark("mmlu_pro")
+    file = copy / "data" / "benchmarks" / "dvc.yaml"
+    assert "prepare-mmlu_pro:" not in pipelines(copy)[file]
+    fill_in(copy)
+    assert "prepare-mmlu_pro:" in pipelines(copy)[file]
+
+
+@pytest.mark.parametrize("key", choices(ROOT / "conf", "embedder"))
+def test_every_embedder_builds_or_says_what_is_open(key: str) -> None:
+    configuration = Configuration((f"study.embedder={key}",), ROOT)
+    if key == "qwen3-embedding-0.6b":
+        with pytest.raises(OpenError, match=r"conf/embedder/qwen3-embedding-0\.6b\.yaml: key 'revision' is open"):
+            configuration.similarity()
+    else:
+        assert configuration.similarity()
 
 
 @pytest.mark.parametrize("key", choices(ROOT / "conf", "model"))
-def test_every_model_builds_and_tells_its_identity_without_loading(key: str) -> None:
-    model = Configuration(root=ROOT).model(key)
-    assert model.engine.identity()
+def test_every_model_builds_and_tells_its_identity_without_loading(key: str, copy: Path) -> None:
+    fill_in(copy)
+    assert Configuration(root=copy).model(key).engine.identity()
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "conf").rglob("*.yaml")), ids=lambda p: str(p.relative_to(ROOT)))

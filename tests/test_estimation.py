@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from stablechoice.engines.tokens import estimated_tokens
 from stablechoice.estimation import estimate, shown
 from stablechoice.journal import Journal
 from stablechoice.request import Address, Request
+from stablechoice.strategies.two_stage import TwoStage
 from tests.answering import DECODING, QUESTIONS, Scripted, cell
 from tests.loopback.asking import openai_engine, routed_engine
 from tests.loopback.provider import Provider
@@ -29,6 +31,21 @@ def test_the_requests_are_those_that_a_run_sends(tmp_path: Path) -> None:
     # 9 questions with 3, 4 and 5 options, 36 in all: Cyclic 36; Two-stage 9 + 36; Visible+Semantic 36; Visible+LLM's
     # second stage 36 (its first is Visible+Semantic's); IHS 36.
     assert line.requests == report.asked == 36 + 9 + 36 + 36 + 36 + 36
+
+
+def test_a_matcher_that_is_another_model_has_a_line_of_its_own() -> None:
+    crossed = TwoStage("Crossed", "free_text", "option_matching", shares="two_stage", matcher_model="strong")
+    strong = ScriptedEngine(model={"key": "strong"})
+    cells = [cell("two_stage"), replace(cell("two_stage"), strategy=crossed, others={"strong": strong.identity()})]
+    own, other = estimate(cells, ScriptedEngine(model={"key": "x"}), None, {"strong": strong})
+    # 9 questions, 36 options: both stages by the model itself; of the other strategy stage 2 alone, by the matcher.
+    assert [(line.model, line.requests) for line in (own, other)] == [("scripted", 9 + 36), ("strong", 36)]
+
+
+def test_a_stage_that_reads_an_answer_line_is_counted() -> None:
+    strategy = TwoStage("Line", "reasoning/free_text", "option_matching", reference="answer_line")
+    (line,) = estimate([replace(cell("two_stage"), strategy=strategy)], ScriptedEngine(model={"key": "x"}), None)
+    assert line.requests == 9 + 36
 
 
 def test_the_rule_for_prompt_tokens() -> None:

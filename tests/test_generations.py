@@ -49,6 +49,7 @@ requests = st.builds(
     purpose=st.sampled_from(["answer", "order"]),
     prefill=texts,
     letters=st.lists(texts, max_size=4).map(tuple),
+    continuation=texts,
 )
 rows = st.builds(Generation, st.text("0123456789abcdef", min_size=64, max_size=64), requests, responses)
 
@@ -75,6 +76,19 @@ def test_the_golden_bytes_of_one_row(tmp_path: Path) -> None:
         '"prompt_tokens":7,"purpose":"answer","question_id":"q1","repetition":0,"rotation":0,"step":"direct_mcq",'
         '"text":"Ä\\n"}\n'
     )
+
+
+def test_a_continuation_stands_in_its_row_and_in_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "cell.jsonl"
+    request = Request("q1", Address("likelihood", 0, 1), "Question: x", continuation=" one")
+    write(path, [Generation(KEY, request, Response("", letter_logprobs={" one": -2.5}, completion_tokens=0))])
+    assert path.read_bytes().decode() == (
+        f'{{"completion_tokens":0,"continuation":" one","key":"{KEY}","letter_logprobs":{{" one":-2.5}},"option":1,'
+        '"prompt":"Question: x","purpose":"answer","question_id":"q1","repetition":0,"rotation":0,"step":"likelihood",'
+        '"text":""}\n'
+    )
+    (back,) = read(path)
+    assert back.request == request
 
 
 def test_rows_are_sorted_within_questions_in_the_order_given(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stablechoice.errors import DataError
-from stablechoice.observation import Observation, Reading
+from stablechoice.observation import Match, Observation, Reading
 from stablechoice.observations import read_observations, write_observations
 
 reasons = st.sampled_from(["empty", "refusal", "ambiguous", "truncated", "no_answer", "request_failed"])
@@ -25,7 +25,13 @@ def readings(draw: st.DrawFn) -> Reading:
     choice, reason = draw(choices)
     cosine = draw(st.none() | st.floats(-1, 1))
     return Reading(
-        draw(st.integers(0, 9)), choice, reason, draw(st.text(max_size=8)), cosine, draw(st.just(()) | st.just((0, 2)))
+        draw(st.integers(0, 9)),
+        choice,
+        reason,
+        draw(st.text(max_size=8)),
+        cosine,
+        draw(st.just(()) | st.just((0, 2))),
+        tuple(draw(st.lists(st.floats(-30, 0), max_size=4))),
     )
 
 
@@ -83,3 +89,32 @@ def test_a_broken_file_is_named_with_its_line(tmp_path: Path, spoil, words: str)
 def test_a_missing_file_says_what_writes_it(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="stablechoice score"):
         read_observations(tmp_path / "none.jsonl")
+
+
+def test_log_probabilities_stand_in_readings_that_have_them_and_in_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "cell.jsonl"
+    shown = (Reading(0, 1, how="letter_probability", logprobs=(-1.5, -0.25)), Reading(1, 0, how="lone_letter"))
+    write_observations(path, [Observation("0" * 16, "s", 0, 2, False, 1, None, "vote", shown)])
+    line = path.read_text(encoding="utf-8")
+    assert line.count('"logprobs"') == 1
+    assert '"logprobs":[-1.5,-0.25]' in line
+    assert read_observations(path)[0].readings == shown
+
+
+def test_matches_stand_in_rows_that_have_them_and_in_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "cell.jsonl"
+    matches = (Match("minilm", "dot", (1, None)), Match("qwen", "cosine", (), "not on this machine"))
+    rows = [
+        Observation(
+            "0" * 16, "s", 0, 2, False, 1, None, "answer_is", (Reading(0, 1, how="answer_is"),), matches=matches
+        ),
+        Observation("1" * 16, "s", 0, 2, False, 1, None, "lone_letter", (Reading(0, 1, how="lone_letter"),)),
+    ]
+    write_observations(path, rows)
+    first, second = path.read_text(encoding="utf-8").splitlines()
+    assert '"matches":[{"choices":[1,null],"embedder":"minilm","measure":"dot","why":""}' in first
+    assert "matches" not in second
+    assert read_observations(path) == rows
+    path.write_text(first.replace('"why":""', '"wy":""') + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match="a match has keys choices, embedder, measure, wy; score the cell again"):
+        read_observations(path)

@@ -6,6 +6,7 @@ import io
 
 import pytest
 
+from stablechoice.engines.prices import Money
 from stablechoice.progress import Advance, Meter, describe, duration
 
 
@@ -21,6 +22,8 @@ class Terminal(io.StringIO):
         # 40 asked in 20 s are 2 a second; 240 to go take 120 s. Replayed answers (120 of 160) do not count as speed.
         (Advance(160, 400, 40, 900, 100), 20.0, "160/400 requests, 2.0/s, 5 tokens/s, 2 min 0 s left"),
         (Advance(400, 400, 40, 0, 0), 20.0, "400/400 requests, 2.0/s"),
+        (Advance(2, 4, 2, 9, 0, Money(0.02104, "USD")), 2.0, "2/4 requests, 1.0/s, 0.0210 USD so far, 2 s left"),
+        (Advance(4, 4, 4, 9, 0, Money(12.5, "EUR")), 4.0, "4/4 requests, 1.0/s, 12.50 EUR so far"),
     ],
 )
 def test_a_line_says_done_rate_and_time_left(advance: Advance, seconds: float, line: str) -> None:

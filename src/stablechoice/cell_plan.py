@@ -29,6 +29,7 @@ class CellPlan:
     Attributes:
         questions: in the manifest's order.
         identity: the engine's `identity()`.
+        others: identities of further models that requests name (`Request.model`), by their file of `conf/model`.
         repetitions: independent tries asked; repetition 0 is the main run, further ones ask nothing for order alone.
         order: whether repetition 0 also asks what only order sensitivity needs.
         shared: responses by key of the cell that the strategy shares with, empty where it shares with none (or where
@@ -44,6 +45,21 @@ class CellPlan:
     repetitions: range = range(1)
     order: bool = True
     shared: Mapping[str, Response] = field(default_factory=dict)
+    others: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def key(self, request: Request) -> str:
+        """The key of a request under the identity of the model that it asks.
+
+        Raises:
+            PlanError: it names a model that the cell was not planned with.
+        """
+        if request.model is not None and request.model not in self.others:
+            raise PlanError(
+                f"cell {'/'.join(self.name)}: {where(request)} names model {request.model!r}, which the strategy does "
+                "not declare as its matcher_model; declare it there"
+            )
+        identity = self.identity if request.model is None else self.others[request.model]
+        return request_key(identity, self.decoding, request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +209,7 @@ class Asker:
         self._alone = isinstance(wanted, Request)
         requests = [wanted] if isinstance(wanted, Request) else wanted
         self.waiting = [request.repeated(self.repetition) for request in requests] if self.repetition else requests
-        self.keys = [request_key(self.cell.identity, self.cell.decoding, request) for request in self.waiting]
+        self.keys = [self.cell.key(request) for request in self.waiting]
         if not requests:
             self._resume([])
 

@@ -19,6 +19,10 @@ COMMANDS = {
     "models": ("stablechoice.stages.models", "fetch and check the models of a study beforehand: study=NAME"),
     "estimate": ("stablechoice.stages.estimate", "tokens, money and hours, beforehand: study=NAME [model=NAME]"),
     "answer": ("stablechoice.stages.answer", "answer what a study still lacks: study=NAME [model=NAME] [retry=failed]"),
+    "launch": ("stablechoice.stages.launch", "answer in shards: study= shards=N [model=] [hydra/launcher=] [wait=]"),
+    "shard": ("stablechoice.stages.shard", "one shard, as launch runs it: study= part=3/8 [model=] [scratch=FOLDER]"),
+    "merge": ("stablechoice.stages.merge", "prove that all shards are there, and record them: study= [shards=N]"),
+    "apptainer": ("stablechoice.stages.apptainer", "definition files for Apptainer: [kind=cpu|cuda] [wheels=FOLDER]"),
     "generate": ("stablechoice.stages.generate", "one cell's raw generations: study= model= benchmark= strategy="),
     "score": ("stablechoice.stages.score", "one cell's observations, read from its generations: same keys"),
     "repeat": ("stablechoice.stages.repeat", "raw generations of a study's repeats: study= model= benchmark="),
@@ -73,6 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     overrides = _overrides(parser, parsed.overrides)
     # DVC stops a stage with SIGTERM: end like Ctrl-C, so that files and locks are left in order.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # SLURM warns of a time limit with this one.
+    signal.signal(signal.SIGUSR2, signal.default_int_handler)
     module = importlib.import_module(COMMANDS[parsed.command][0])
     try:
         if parsed.command == "pipeline":

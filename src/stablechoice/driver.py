@@ -8,14 +8,17 @@ round reads them there: memory holds the requests of a round, never the response
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import Asker, CellPlan, advance, askers
+from stablechoice.composition import Asked, Composition
+from stablechoice.engines.composing import composing
 from stablechoice.engines.engine import Engine
+from stablechoice.engines.offer import Offering
 from stablechoice.errors import EngineError, ModelError, PlanError
 from stablechoice.generations import Generation
 from stablechoice.journal import Journal
@@ -129,15 +132,21 @@ class _Run:
     completion_tokens: int = 0
     answered: Counter[CellPlan] = field(default_factory=Counter)
     failed: Counter[CellPlan] = field(default_factory=Counter)
+    composition: Composition | None = None
 
     def run(self) -> Report:
+        if composing(self.engine) is not None:
+            self.composition = Composition()
         waiting = self._advance(askers(self.cells))
         tried: set[str] = set()
         try:
-            while self.engine is not None and (wanted := _wanted(waiting, tried)):
-                for decoding, requests in wanted.items():
-                    tried.update(requests)
-                    self._ask(self.engine, decoding, requests)
+            while self.engine is not None and (wanted := self._wanted(waiting, tried)):
+                for asked in wanted:
+                    # Sets of several cells may hold the same request.
+                    lacking = asked.lacking - tried
+                    tried.update(lacking)
+                    if lacking:
+                        self._ask(self.engine, asked._replace(lacking=lacking))
                 waiting = self._advance(one.asker for one in waiting)
         except (EngineError, ModelError) as error:
             self.journal.note("engine_stopped", str(error))
@@ -160,21 +169,28 @@ class _Run:
         self._tell()
         return still
 
+    def _wanted(self, waiting: Sequence[_Open], tried: Collection[str]) -> list[Asked]:
+        if self.composition is not None:
+            return self.composition.sets(((one.asker, one.lacking) for one in waiting), tried)
+        return _wanted(waiting, tried)
+
     def _count(self, asker: Asker, responses: Sequence[Response]) -> None:
+        if self.composition is not None:
+            self.composition.passes(asker)
         self.known.update(asker.keys)
         ok = sum(response.status == "ok" for response in responses)
         self.answered[asker.cell] += ok
         self.failed[asker.cell] += len(responses) - ok
 
-    def _ask(self, engine: Engine, decoding: Decoding, wanted: Mapping[str, Request]) -> None:
+    def _ask(self, engine: Engine, asked: Asked) -> None:
         """Hand requests to the engine and record what it answers, as it answers."""
-        keys, requests = list(wanted), list(wanted.values())
+        keys, requests = list(asked.requests), list(asked.requests.values())
         model = self.cells[0].name.model
-        done = bytearray(len(requests))
+        done = bytearray(key not in asked.lacking for key in keys)
         recording = Recorder(
             self.journal, model, most=self.most, seconds=self.seconds, settle_failed=self.settle_failed
         )
-        with recording as recorder, _closing(engine.answer(requests, decoding)) as answers:
+        with recording as recorder, _closing(_answers(engine, requests, asked.decoding, done)) as answers:
             for index, response in answers:
                 if not 0 <= index < len(requests) or done[index]:
                     raise EngineError(
@@ -209,7 +225,8 @@ class _Run:
         if self.progress is not None:
             known = len(self.known)
             done = known - self.outstanding
-            self.progress(Advance(done, known, self.asked, self.prompt_tokens, self.completion_tokens))
+            money = self.engine.spent() if isinstance(self.engine, Offering) else None
+            self.progress(Advance(done, known, self.asked, self.prompt_tokens, self.completion_tokens, money))
 
     def _report(self, waiting: Sequence[_Open]) -> Report:
         answered, failed = self.answered.copy(), self.failed.copy()
@@ -228,7 +245,17 @@ class _Run:
         return Report(tuple(reports), self.asked)
 
 
-def _wanted(waiting: Iterable[_Open], tried: Collection[str]) -> dict[Decoding, dict[str, Request]]:
+def _answers(
+    engine: Engine, requests: Sequence[Request], decoding: Decoding, done: bytearray
+) -> Iterator[tuple[int, Response]]:
+    """The engine's answers to what is not done yet."""
+    whole = composing(engine)
+    if whole is None:
+        return engine.answer(requests, decoding)
+    return whole.answer_among(requests, decoding, {n for n, known in enumerate(done) if not known})
+
+
+def _wanted(waiting: Iterable[_Open], tried: Collection[str]) -> list[Asked]:
     """What is lacking and was not tried in this run, each once, in the order of cells and questions."""
     wanted: dict[Decoding, dict[str, Request]] = {}
     for one in waiting:
@@ -236,7 +263,7 @@ def _wanted(waiting: Iterable[_Open], tried: Collection[str]) -> dict[Decoding, 
             key = one.asker.keys[n]
             if key not in tried:
                 wanted.setdefault(one.asker.cell.decoding, {}).setdefault(key, one.asker.waiting[n])
-    return wanted
+    return [Asked(decoding, requests, frozenset(requests)) for decoding, requests in wanted.items()]
 
 
 @contextmanager

@@ -9,6 +9,10 @@ class ConfigError(StablechoiceError):
     """A configuration names an unknown key, an unknown choice, or leaves a `???` open."""
 
 
+class OpenError(ConfigError):
+    """A configuration leaves a `???` open, which a person must fill in before anything that needs it can run."""
+
+
 class DataError(StablechoiceError):
     """A question, manifest, generation or observation file breaks its format."""
 

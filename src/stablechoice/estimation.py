@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from stablechoice.cell_plan import CellPlan
@@ -21,6 +21,10 @@ ANSWER_TOKENS = {
     "free_text": 15,
     "free_text_v2": 25,
     "text_extraction": 20,
+    "labelled": 2,
+    "dashed": 60,
+    "option_verification": 2,
+    "answer_matching": 2,
     "independent_hypothesis": 200,
     "reasoning/direct_mcq": 200,
     "reasoning/free_text": 200,
@@ -80,26 +84,32 @@ class Line:
         return self.price.of(self.prompt, completion, batch=self.offer.batch)
 
 
-def estimate(cells: Iterable[CellPlan], engine: Engine, prices: Prices | None) -> list[Line]:
+def estimate(
+    cells: Iterable[CellPlan], engine: Engine, prices: Prices | None, others: Mapping[str, Engine] | None = None
+) -> list[Line]:
     """Every distinct request of one model's cells, by route.
 
     Args:
         cells: those that ask (a derived strategy's cell asks nothing of its own).
+        others: engines of the models that requests name besides the cells' own.
     """
-    lines: dict[tuple[str, str], Line] = {}
-    seen: set[tuple[str, str, tuple[str, ...], int]] = set()
+    lines: dict[tuple[str, str, str], Line] = {}
+    seen: set[tuple[object, ...]] = set()
     for cell in cells:
         for request in _requests(cell):
-            content = (request.prompt, request.prefill, request.letters, request.address.repetition)
+            wanted = (request.prefill, request.letters, request.continuation)
+            content = (request.model, request.prompt, *wanted, request.address.repetition)
             if content in seen:
                 continue
             seen.add(content)
-            offer = engine.offer(request) if isinstance(engine, Offering) else None
-            at = (offer.route, offer.served_as) if offer else ("", "")
+            asked_engine = engine if request.model is None else (others or {})[request.model]
+            offer = asked_engine.offer(request) if isinstance(asked_engine, Offering) else None
+            route = (offer.route, offer.served_as) if offer else ("", "")
+            at = (request.model or cell.name.model, *route)
             if at not in lines:
-                price = prices.find(*at) if prices is not None else None
-                lines[at] = Line(cell.name.model, offer, price)
-            line, most = lines[at], 1 if request.letters else cell.decoding.max_new_tokens
+                price = prices.find(*route) if prices is not None else None
+                lines[at] = Line(at[0], offer, price)
+            line, most = lines[at], 1 if request.wants_probabilities else cell.decoding.max_new_tokens
             line.requests += 1
             line.prompt += estimated_tokens(request)
             line.completion += min(_answer_tokens(request), most)
@@ -116,13 +126,14 @@ def _requests(cell: CellPlan) -> Iterable[Request]:
 
 
 def _answer_tokens(request: Request) -> int:
-    return 1 if request.letters else ANSWER_TOKENS.get(request.address.step, _OTHER_TOKENS)
+    return 1 if request.wants_probabilities else ANSWER_TOKENS.get(request.address.step, _OTHER_TOKENS)
 
 
 def _stand_in(request: Request) -> Response:
-    """An answer as long as the rule says, so that a second stage's prompt has its length."""
+    """An answer as long as the rule says, so that a second stage's prompt has its length; it ends on an answer line."""
     length = round(_answer_tokens(request) * CHARACTERS_A_TOKEN)
-    return Response(("a word " * math.ceil(length / 7))[:length].rstrip() or "a")
+    words = ("a word " * math.ceil(length / 7))[:length].rstrip() or "a"
+    return Response(f"{words}\nAnswer: {words[-60:]}" if request.address.step.startswith("reasoning/") else words)
 
 
 def shown(lines: Sequence[Line], prices: Prices | None) -> str:

@@ -98,6 +98,8 @@ def _line(path: Path, row: Generation) -> bytes:
         "prompt": request.prompt,
         "prefill": request.prefill or None,
         "letters": list(request.letters) or None,
+        "continuation": request.continuation or None,
+        "model": request.model,
         "text": response.text,
         "status": response.status if response.status != "ok" else None,
         "finish": response.finish if response.finish != "stop" else None,
@@ -146,6 +148,8 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "text": (_is_text, "a text"),
     "prefill": (_is_text, "a text"),
     "letters": (lambda value: type(value) is list and all(map(_is_text, value)), "a list of texts"),
+    "continuation": (_is_text, "a text"),
+    "model": (_is_text, "a text"),
     "status": (lambda value: value in get_args(Status), " or ".join(get_args(Status))),
     "finish": (lambda value: value in get_args(Finish), " or ".join(get_args(Finish))),
     "prompt_tokens": (_is_whole, "a whole number"),
@@ -157,7 +161,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "detail": (_is_text, "a text"),
 }
 _REQUIRED = tuple(_CHECKS)[:9]
-_OF_RESPONSE = ("text", *tuple(_CHECKS)[11:])
+_OF_RESPONSE = ("text", *tuple(_CHECKS)[13:])
 
 
 def _parse(where: str, line: bytes) -> Generation:
@@ -180,5 +184,14 @@ def _parse(where: str, line: bytes) -> Generation:
         row["letter_logprobs"] = {label: float(value) for label, value in row["letter_logprobs"].items()}
     address = Address(row["step"], row["rotation"], row["option"], row["repetition"])
     letters = tuple(row.get("letters", ()))
-    request = Request(row["question_id"], address, row["prompt"], row["purpose"], row.get("prefill", ""), letters)
+    request = Request(
+        row["question_id"],
+        address,
+        row["prompt"],
+        row["purpose"],
+        row.get("prefill", ""),
+        letters,
+        row.get("model"),
+        row.get("continuation", ""),
+    )
     return Generation(row["key"], request, Response(**{name: row[name] for name in _OF_RESPONSE if name in row}))

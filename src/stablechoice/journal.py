@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -27,11 +27,14 @@ from stablechoice.journal_table import (
     ADD_EVENT,
     ADD_NOTE,
     APPLICATION_ID,
+    DIFFERING,
     FIND_ANSWERS,
     FIND_EVENTS,
     FORGOTTEN,
     SCHEMA,
     SCHEMA_VERSION,
+    TAKE_ANSWERS,
+    TAKE_EVENTS,
     explained,
     response_of,
     row_of,
@@ -96,6 +99,26 @@ class Journal:
         try:
             with explained(path):
                 journal._prepare()
+        except BaseException:
+            connection.close()
+            raise
+        return journal
+
+    @classmethod
+    def read_only(cls, path: Path) -> Journal:
+        """Open a finished copy that nobody writes to: no lock and no file beside it, so that any file system will do.
+
+        Raises:
+            JournalError: the file is missing, no journal, of another version or damaged.
+        """
+        with explained(path):
+            uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+            connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        journal = cls(path, connection, 0.0)
+        try:
+            with explained(path):
+                if not journal._check_version():
+                    raise JournalError(f"{path}: is empty and no journal; remove it")
         except BaseException:
             connection.close()
             raise
@@ -227,6 +250,60 @@ class Journal:
         query = "SELECT kind, key, detail, settled FROM events WHERE kind = ?1 OR ?1 IS NULL ORDER BY id"
         with self._lock, explained(self.path):
             return [Event(k, key, detail, bool(s)) for k, key, detail, s in self._connection.execute(query, (kind,))]
+
+    def copy_to(self, target: Path) -> None:
+        """Write everything recorded so far into a new file that `read_only` opens; other threads may go on recording.
+
+        The target may lie on a network file system: it is written without locks, and nobody else may open it yet.
+
+        Raises:
+            JournalError: the target's disk is full or refuses, or this journal is damaged.
+        """
+        mine = f"{self.path.absolute().as_uri()}?mode=rw"  # a journal that was taken away is no empty one
+        uri = f"{target.absolute().as_uri()}?mode=rwc&nolock=1"
+        # A connection of its own, so that what is recorded meanwhile need not wait.
+        with (
+            explained(self.path),
+            closing(sqlite3.connect(mine, uri=True, timeout=self._wait_seconds)) as source,
+            explained(target),
+            closing(sqlite3.connect(uri, uri=True)) as copy,
+        ):
+            copy.execute("PRAGMA journal_mode = OFF")
+            copy.execute("PRAGMA synchronous = OFF")
+            source.backup(copy)
+
+    def take_in(self, other: Path) -> int:
+        """Append all of another journal in one commit; an answer whose key is there already changes nothing.
+
+        Returns:
+            answers that are new.
+
+        Raises:
+            JournalError: the disk is full, or one of the files is damaged; nothing of the other is taken in then.
+        """
+        with self._lock, self._attached(other), self._transaction():
+            new = self._connection.execute(TAKE_ANSWERS).rowcount
+            self._connection.execute(TAKE_EVENTS)
+        return new
+
+    def differing(self, other: Path) -> tuple[str, str, str] | None:
+        """The first request that both journals have different answers to: its key, the text here, the text there.
+
+        Answers differ by their text, by where it ended, or by their log-probabilities.
+        """
+        with self._lock, self._attached(other):
+            found: tuple[str, str, str] | None = self._connection.execute(DIFFERING).fetchone()
+        return found
+
+    @contextmanager
+    def _attached(self, other: Path) -> Iterator[None]:
+        with explained(other):
+            self._connection.execute("ATTACH ? AS other", (str(other),))
+            try:
+                with explained(self.path):
+                    yield
+            finally:
+                self._connection.execute("DETACH other")
 
     def answer_count(self) -> int:
         """Answers recorded, of all models."""

@@ -70,6 +70,26 @@ FIND_EVENTS = (
     "  AND key IN (SELECT value FROM json_each(?)) GROUP BY key)"
 )
 
+# Rows of another journal keep the time at which they were recorded there; no rule reads it.
+_TAKEN = f"{', '.join(_COLUMNS)}, recorded_at"
+TAKE_ANSWERS = (
+    f"INSERT INTO main.answers ({_TAKEN}) SELECT {_TAKEN} FROM other.answers WHERE true ON CONFLICT (key) DO NOTHING"
+)
+_SAME_EVENT = "ours.kind = theirs.kind AND ours.detail = theirs.detail AND ours.recorded_at = theirs.recorded_at"
+# Two copies of one journal hold the same events; a key's go by the index, of the few without a key all are looked at.
+TAKE_EVENTS = (
+    f"INSERT INTO main.events ({_TAKEN}, kind, settled) SELECT {_TAKEN}, kind, settled FROM other.events AS theirs"
+    f" WHERE NOT EXISTS (SELECT 1 FROM main.events AS ours WHERE ours.key = theirs.key AND {_SAME_EVENT})"
+    " AND (theirs.key IS NOT NULL OR"
+    f" NOT EXISTS (SELECT 1 FROM main.events AS ours WHERE ours.key IS NULL AND {_SAME_EVENT})) ORDER BY theirs.id"
+)
+DIFFERING = (
+    "SELECT ours.key, ours.text, theirs.text FROM main.answers AS ours JOIN other.answers AS theirs USING (key)"
+    " WHERE ours.text <> theirs.text OR ours.finish <> theirs.finish"
+    " OR ours.letter_logprobs IS NOT theirs.letter_logprobs"
+    " ORDER BY ours.key LIMIT 1"
+)
+
 
 def statements(script: str) -> Iterator[str]:
     """Statements of a script one by one: `executescript` would commit the transaction that makes them atomic."""
@@ -99,7 +119,7 @@ def row_of(path: Path, generation: Generation, model: str) -> tuple[Any, ...]:
         request.question_id,
         *request.address,
         digest,
-        model,
+        request.model or model,
         response.text,
         response.finish,
         response.prompt_tokens,

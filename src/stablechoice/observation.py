@@ -16,8 +16,19 @@ Reason = Literal[
     "below_threshold",
     "no_valid_score",
     "no_vote",
+    "no_prior",
+    "option_count",
+    "calibration",
 ]
-"""Why an answer is unscored."""
+"""Why an answer is unscored; `SET_ASIDE` are those for which a question is not measured at all."""
+
+SET_ASIDE: frozenset[Reason] = frozenset({"option_count", "calibration"})
+"""`option_count`: the strategy takes questions of one option count, and this one has another (PROTOCOL 4, PriDe).
+`calibration`: the question was asked to learn from, and is none of the cell's."""
+
+NO_OPTION = 26
+"""The choice of an answer that was read and is none of the options: scored, and wrong. One past the last index that a
+question can have, so that it equals no option's."""
 
 Order = Literal["rotations", "zero", "undefined"]
 """Whether flip and RStd come from rotations, are zero by construction, or are not defined (PROTOCOL 5)."""
@@ -35,6 +46,7 @@ class Reading:
             `cosine`, ...; empty when unscored.
         similarity: best cosine where the cascade reached it, else None.
         tied: canonical options among which the tie-break chose, sorted; empty when nothing tied.
+        logprobs: log-probability of each slot's label as recorded, where letters were asked for, else empty.
     """
 
     rotation: int
@@ -43,6 +55,24 @@ class Reading:
     how: str = ""
     similarity: float | None = None
     tied: tuple[int, ...] = ()
+    logprobs: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What another matcher reads in the same recorded answers: one row of an ablation.
+
+    Attributes:
+        embedder: file of `conf/embedder`; empty for a baseline that needs none.
+        measure: `cosine`, `dot`, `euclidean`, `exact` or `token_overlap`.
+        choices: canonical option under each rotation asked, None where unscored; empty where it could not be computed.
+        why: why it could not be computed, else empty.
+    """
+
+    embedder: str
+    measure: str
+    choices: tuple[int | None, ...]
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +80,9 @@ class Observation:
     """One question under one strategy.
 
     Attributes:
-        gold, option_count, subject, relational: facts of the question, so that analysis needs no question text.
-        choice: canonical index of the strategy's answer; None when unscored, then `reason` says why.
+        gold, option_count, subject, relational, types: facts of the question, so that analysis needs no question text;
+            for `types` see `questions.question_type`.
+        choice: canonical index of the strategy's answer, or `NO_OPTION`; None when unscored, then `reason` says why.
         how: the rule that gave the answer (`vote`, `score`, or that of the reading).
         readings: one for each rotation asked, by rotation; for Cyclic they are the votes.
         scores: IHS's score for each canonical option (None: invalid), else empty.
@@ -60,6 +91,7 @@ class Observation:
         order_requests: further requests made only to measure order sensitivity.
         marginal_requests: requests of both kinds that no shared cell had already made.
         prompt_tokens, completion_tokens: over `requests`; None where the engine did not report.
+        matches: what other matchers read in the same answers, where the strategy is asked to compare them.
     """
 
     question_id: str
@@ -78,3 +110,5 @@ class Observation:
     marginal_requests: int = 0
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    types: tuple[str, ...] = ()
+    matches: tuple[Match, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -11,10 +11,13 @@ import orjson
 
 from stablechoice.durable import write_whole
 from stablechoice.errors import DataError
-from stablechoice.observation import Observation, Reading, Reason
+from stablechoice.observation import Match, Observation, Reading, Reason
 
 _FIELDS = {field.name for field in fields(Observation)}
 _READING_FIELDS = {field.name for field in fields(Reading)}
+_SPARSE = "logprobs"
+_SELDOM = "matches"
+_MATCH_FIELDS = {field.name for field in fields(Match)}
 _REASONS = set(get_args(Reason))
 
 
@@ -24,8 +27,19 @@ def write_observations(path: Path, observations: Iterable[Observation]) -> None:
     Raises:
         DataError: the disk refuses.
     """
-    option = orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
-    write_whole(path, b"".join(orjson.dumps(asdict(row), option=option) for row in observations))
+    # orjson would write a dataclass in the order of its fields.
+    option = orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATACLASS
+    write_whole(path, b"".join(orjson.dumps(row, default=_fields_of, option=option) for row in observations))
+
+
+def _fields_of(row: Any) -> dict[str, Any]:
+    """Every field but log-probabilities and matches where there are none: few strategies have them."""
+    values = {field.name: getattr(row, field.name) for field in fields(row)}
+    if isinstance(row, Reading) and not row.logprobs:
+        del values[_SPARSE]
+    if isinstance(row, Observation) and not row.matches:
+        del values[_SELDOM]
+    return values
 
 
 def read_observations(path: Path) -> list[Observation]:
@@ -51,23 +65,30 @@ def read_observations(path: Path) -> list[Observation]:
 def _parse(where: str, line: bytes) -> Observation:
     try:
         row: dict[str, Any] = orjson.loads(line)
-        if row.keys() != _FIELDS:
-            odd = sorted(row.keys() ^ _FIELDS)
+        if row.keys() | {_SELDOM} != _FIELDS:
+            odd = sorted((row.keys() | {_SELDOM}) ^ _FIELDS)
             raise DataError(f"{where}: keys differ from an observation's ({', '.join(odd)}); score the cell again")
         readings = tuple(_reading(where, reading) for reading in row.pop("readings"))
         _check(where, row["choice"], row["reason"])
         _check_counts(where, row)
-        scores, tied = tuple(row.pop("scores")), tuple(row.pop("tied"))
-        return Observation(readings=readings, scores=scores, tied=tied, **row)
+        scores, tied, types = (tuple(row.pop(key)) for key in ("scores", "tied", "types"))
+        matches = tuple(_match(where, match) for match in row.pop(_SELDOM, ()))
+        return Observation(readings=readings, scores=scores, tied=tied, types=types, matches=matches, **row)
     except (orjson.JSONDecodeError, AttributeError, TypeError, KeyError) as error:
         raise DataError(f"{where}: is no observation ({error}); score the cell again") from error
 
 
 def _reading(where: str, row: dict[str, Any]) -> Reading:
-    if row.keys() != _READING_FIELDS:
+    if row.keys() | {_SPARSE} != _READING_FIELDS:
         raise DataError(f"{where}: a reading has keys {', '.join(sorted(row))}; score the cell again")
     _check(where, row["choice"], row["reason"])
-    return Reading(**{**row, "tied": tuple(row["tied"])})
+    return Reading(**{**row, "tied": tuple(row["tied"]), _SPARSE: tuple(row.get(_SPARSE, ()))})
+
+
+def _match(where: str, row: dict[str, Any]) -> Match:
+    if row.keys() != _MATCH_FIELDS:
+        raise DataError(f"{where}: a match has keys {', '.join(sorted(row))}; score the cell again")
+    return Match(**{**row, "choices": tuple(row["choices"])})
 
 
 def _check_counts(where: str, row: dict[str, Any]) -> None:

@@ -11,6 +11,8 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from stablechoice.engines.prices import Money
+
 
 @dataclass(frozen=True, slots=True)
 class Advance:
@@ -21,6 +23,7 @@ class Advance:
         known: distinct requests known so far; two-stage strategies make more known as they go.
         asked: requests that this run has got a response for.
         prompt_tokens, completion_tokens: of those, as far as the engine reports them.
+        money: that they cost; None where nothing is paid, or the route has no price.
     """
 
     done: int
@@ -28,6 +31,7 @@ class Advance:
     asked: int
     prompt_tokens: int
     completion_tokens: int
+    money: Money | None = None
 
 
 class Meter:
@@ -90,7 +94,7 @@ class Meter:
 
 
 def describe(advance: Advance, seconds: float) -> str:
-    """One line: `120/400 requests, 4.0/s, 96 tokens/s, 1 min 10 s left`.
+    """One line: `120/400 requests, 4.0/s, 96 tokens/s, 0.0210 USD so far, 1 min 10 s left`.
 
     Args:
         seconds: since the run began; rates are of what this run asked, so that replayed answers do not flatter them.
@@ -101,6 +105,8 @@ def describe(advance: Advance, seconds: float) -> str:
         parts.append(f"{rate:.1f}/s")
         if advance.completion_tokens:
             parts.append(f"{advance.completion_tokens / seconds:.0f} tokens/s")
+        if advance.money is not None:
+            parts.append(f"{advance.money} so far")
         if advance.done < advance.known:
             parts.append(f"{duration((advance.known - advance.done) / rate)} left")
     return ", ".join(parts)

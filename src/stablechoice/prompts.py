@@ -10,7 +10,7 @@ from pathlib import Path
 from stablechoice.errors import ConfigError
 from stablechoice.questions.question import Question
 
-_PLACEHOLDER = re.compile(r"\{(question|options|option_text|free_text)\}")
+_PLACEHOLDER = re.compile(r"\{(question|options|option_text|free_text|demonstrations|answer)\}")
 _BRACED = re.compile(r"\{[^{}\n]*\}?")
 NEEDED = {
     "direct_mcq": ("question", "options"),
@@ -20,14 +20,21 @@ NEEDED = {
     "option_matching": ("question", "options", "free_text"),
     "text_extraction": ("question", "options"),
     "independent_hypothesis": ("question", "option_text"),
+    "free_text_v2": ("question",),
+    "option_matching_v3": ("question", "options", "free_text"),
+    "option_verification": ("question", "option_text"),
+    "answer_matching": ("question", "free_text", "option_text"),
+    "labelled": ("demonstrations", "question", "options"),
+    "dashed": ("demonstrations", "question", "options"),
+    "demonstration/labelled": ("question", "options", "answer"),
+    "demonstration/dashed": ("question", "options", "answer"),
 }
 """What a template of this name must show; one of another name must show at least the question."""
-_WHITE = re.compile(r"\s+")
 
 
 def display(option: str) -> str:
     """An option as shown: white space collapsed (PROTOCOL 2). The stored option stays raw."""
-    return _WHITE.sub(" ", option).strip()
+    return " ".join(option.split())
 
 
 def lettered(question: Question, rotation: int) -> str:
@@ -49,7 +56,7 @@ def _check(path: Path, name: str, text: str) -> None:
     """A misspelt placeholder would be sent to the model as it stands, and every question would read alike."""
     for braced in _BRACED.findall(text):
         if not _PLACEHOLDER.fullmatch(braced):
-            known = "{question}, {options}, {option_text}, {free_text}"
+            known = "{question}, {options}, {option_text}, {free_text}, {demonstrations}, {answer}"
             raise ConfigError(f"{path}: {braced!r} is no placeholder; a template may hold {known}")
     for needed in NEEDED.get(name, ("question",)):
         if f"{{{needed}}}" not in text:
@@ -91,13 +98,30 @@ class Prompts:
         return hashlib.sha256(self.template(name).encode("utf-8")).hexdigest()
 
     def render(
-        self, name: str, question: Question, rotation: int = 0, *, free_text: str = "", option_text: str = ""
+        self,
+        name: str,
+        question: Question,
+        rotation: int = 0,
+        *,
+        free_text: str = "",
+        option_text: str = "",
+        options: str | None = None,
+        demonstrations: str = "",
+        answer: str = "",
     ) -> str:
-        """Fill a template in a single pass, so that braces or placeholders inside data pass through unchanged."""
+        """Fill a template in a single pass, so that braces or placeholders inside data pass through unchanged.
+
+        Args:
+            options: the block of options under labels of another design; None for letters.
+            demonstrations: the block of solved questions before the one asked, with what divides it from that.
+            answer: a solved question's answer.
+        """
         values = {
             "question": question.question,
-            "options": lettered(question, rotation),
+            "options": lettered(question, rotation) if options is None else options,
             "free_text": free_text,
             "option_text": option_text,
+            "demonstrations": demonstrations,
+            "answer": answer,
         }
         return _PLACEHOLDER.sub(lambda match: values[match.group(1)], self.template(name))

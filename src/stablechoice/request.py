@@ -11,6 +11,9 @@ from typing import Any, Literal, NamedTuple
 Purpose = Literal["answer", "order"]
 """`answer`: the strategy needs it to answer; `order`: made only to measure order sensitivity."""
 
+ABSENT_LETTER = -30.0
+"""Natural log-probability of a letter that is not among the tokens that a route reports [P1]."""
+
 Status = Literal["ok", "empty", "refusal", "content_filter", "request_failed"]
 Finish = Literal["stop", "length", "other"]
 
@@ -21,6 +24,8 @@ class Address(NamedTuple):
     step: str
     """Name of the prompt template that asked, e.g. `direct_mcq` or `reasoning/free_text`."""
     rotation: int = 0
+    """The order in which the options stood: below the option count a rotation, from there on a further permutation
+    (`strategies.permutation`)."""
     option: int = -1
     """Canonical option that a hypothesis is about; -1 where the request is about no single option."""
     repetition: int = 0
@@ -36,6 +41,10 @@ class Request:
         prompt: the whole user message.
         prefill: text that the assistant's turn begins with (PriDe's "The answer is "), else empty.
         letters: labels whose log-probabilities are wanted instead of text, else empty.
+        model: file of `conf/model` that is asked where it is not the cell's own (a matcher that is another model);
+            it enters the key as that model's identity.
+        continuation: text whose log-probability is wanted as what follows the prompt, which is then plain text and no
+            message of a chat; else empty.
     """
 
     question_id: str
@@ -44,6 +53,13 @@ class Request:
     purpose: Purpose = "answer"
     prefill: str = ""
     letters: tuple[str, ...] = ()
+    model: str | None = None
+    continuation: str = ""
+
+    @property
+    def wants_probabilities(self) -> bool:
+        """Whether log-probabilities are asked for, so that nothing is written."""
+        return bool(self.letters or self.continuation)
 
     def repeated(self, repetition: int) -> Request:
         """The same request as the repetition-th independent try (0 is the main run)."""
@@ -68,7 +84,8 @@ class Response:
         finish: `length` when the token cap cut the text.
         prompt_tokens, completion_tokens, cached_tokens: as counted by the model's own tokenizer or reported by
             the provider; None where unknown.
-        letter_logprobs: natural log-probability by label, where letters were asked for.
+        letter_logprobs: natural log-probability by label, where letters were asked for; where that of a continuation
+            was, it stands under the continuation's own text.
         served_model, served_provider: as reported by the route.
         detail: the reason behind a status other than `ok`, in the provider's words.
     """
@@ -96,7 +113,7 @@ def request_key(identity: Mapping[str, Any], decoding: Decoding, request: Reques
     Args:
         identity: the engine's `identity()`: model, revision, dtype, quantisation, batching policy, route, protocol.
     """
-    content = {
+    content: dict[str, Any] = {
         "engine": dict(identity),
         "temperature": decoding.temperature,
         "max_new_tokens": decoding.max_new_tokens,
@@ -105,4 +122,6 @@ def request_key(identity: Mapping[str, Any], decoding: Decoding, request: Reques
         "letters": list(request.letters),
         "repetition": request.address.repetition,
     }
+    if request.continuation:  # a key of its own, so that the keys of all other requests stay what they are
+        content["continuation"] = request.continuation
     return hashlib.sha256(canonical_json(content).encode("utf-8")).hexdigest()

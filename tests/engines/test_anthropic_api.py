@@ -150,8 +150,11 @@ def test_a_prefill_loses_its_trailing_space_and_is_refused_where_the_route_takes
 
 def test_letters_are_refused_since_the_protocol_has_none(tmp_path: Path) -> None:
     asking = [Request("0" * 16, Address("direct_mcq"), "Which?", letters=("A", "B"))]
-    with Provider() as provider, pytest.raises(EngineError, match="no log-probabilities"):
-        answered(anthropic_engine(provider, tmp_path), asking)
+    cloze = [Request("0" * 16, Address("likelihood"), "Which?", continuation=" one")]
+    with Provider() as provider:
+        for one in (asking, cloze):
+            with pytest.raises(EngineError, match="no log-probabilities"):
+                answered(anthropic_engine(provider, tmp_path), one)
 
 
 def test_a_wrong_key_of_the_model_file_is_refused(tmp_path: Path) -> None:

@@ -82,3 +82,35 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
     # PyTorch's own words where the machine's memory is short.
     assert out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."))
     assert not out_of_memory(RuntimeError("shape '[2]' is invalid for input of size 3"))
+
+
+def test_scoring_shrinks_too_and_gives_the_same_numbers(tmp_path: Path) -> None:
+    import torch
+
+    from stablechoice.engines.likelihoods import Likelihoods, Passage
+
+    save_tiny(tmp_path / "tiny")
+    passages = [Passage(n, tuple(range(n, n + 20)), 19, f"question q{n}") for n in range(12)]
+
+    def scored(most: int) -> tuple[dict[int, Any], list[str]]:
+        model = load(tmp_path / "tiny", "float32", "cpu").model.double()
+
+        def refuse(_: Any, __: Any, arguments: dict[str, Any]) -> None:
+            if arguments["input_ids"].shape[1] > most:
+                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+
+        model.register_forward_pre_hook(refuse, with_kwargs=True)
+        likelihoods = Likelihoods(model, pack_tokens=240, share=True)
+        return {one.index: logprobs for one, logprobs in likelihoods.read(passages)}, likelihoods.events
+
+    expected, quiet = scored(1000)
+    found, events = scored(70)
+    assert quiet == []
+    # Twelve texts of 20 tokens: packs of 240 and 120 do not fit into 70, one of 60 does.
+    assert events == [
+        "out of memory with packs of 240 tokens to be scored: now 120",
+        "out of memory with packs of 120 tokens to be scored: now 60",
+    ]
+    assert all(torch.allclose(found[n], expected[n], atol=1e-9, rtol=0) for n in range(12))
+    with pytest.raises(EngineError, match="question q0: a text of 20 tokens does not fit into memory"):
+        scored(10)

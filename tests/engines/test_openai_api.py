@@ -358,6 +358,32 @@ def test_letters_are_asked_for_as_the_route_says_and_refused_where_it_has_none(t
             answered(openai_engine(provider, tmp_path), asking(letters=("A", "B")))
 
 
+def test_both_shapes_of_log_probabilities_are_read_from_a_chat_response(tmp_path: Path) -> None:
+    arrays = {"tokens": ["B"], "token_logprobs": [-0.5], "top_logprobs": [{"B": -0.5, " A": -1.0}]}
+    content = {
+        "content": [
+            {
+                "token": "B",
+                "logprob": -0.5,
+                "top_logprobs": [{"token": "B", "logprob": -0.5}, {"token": " A", "logprob": -1.0}],
+            }
+        ]
+    }
+    for shape in (arrays, content):
+        with Provider(first=[Reply(body=chat_body("B", choice={"logprobs": shape}))]) as provider:
+            engine = openai_engine(provider, tmp_path, ask_letters={"logprobs": True, "top_logprobs": 20})
+            response = answered(engine, asking(letters=("A", "B")))[0]
+            assert response.letter_logprobs == {"A": -1.0, "B": -0.5}
+
+
+def test_the_probability_of_a_given_text_is_refused_since_the_protocol_has_none(tmp_path: Path) -> None:
+    cloze = [Request("0" * 16, Address("likelihood"), "Question: x", continuation=" one")]
+    with Provider() as provider:
+        with pytest.raises(EngineError, match="no probability of a text that the model did not write"):
+            answered(openai_engine(provider, tmp_path, ask_letters={"logprobs": True}), cloze)
+        assert not provider.asked
+
+
 def test_identity_holds_what_can_change_an_answer_and_nothing_of_how_fast_it_is_asked(tmp_path: Path) -> None:
     with Provider() as provider:
         one = openai_engine(provider, tmp_path).identity()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stablechoice.engines.presented import names, option_lines, presented
+from stablechoice.engines.presented import cloze, names, option_lines, presented
 from stablechoice.prompts import Prompts, display
 from stablechoice.questions.question import Question
 
@@ -90,7 +90,32 @@ def test_the_longest_known_stem_is_recognised() -> None:
     assert (found.stem, found.options) == (long, ("a", "b"))
 
 
+def test_a_cloze_prompt_is_its_stem() -> None:
+    question = Question("0" * 16, "s", "Two lines\n\nof a stem? Answer:", ("a", "b"), 0)
+    found = cloze(f"Question: {question.question}\nAnswer:")
+    assert (found.stem, found.options) == (question.question, ())
+
+
 def test_option_lines_are_those_displayed() -> None:
     question = Question("0" * 16, "s", "Which?", ("x\ny", "b", "c"), 0)
     assert option_lines(PAPER.render("direct_mcq", question, 1)) == ["A. b", "B. c", "C. x y"]
     assert option_lines(PAPER.render("free_text", question)) == []
+
+
+@settings(deadline=None, max_examples=60)
+@given(question=questions(), reference=shown)
+def test_what_a_verdict_is_wanted_on_is_found(question: Question, reference: str) -> None:
+    untested = next(bundle for bundle in BUNDLES if bundle.bundle == "untested")
+    option = display(question.options[0])
+    proposed = untested.render("option_verification", question, option_text=option)
+    found = presented(proposed, [question.question])
+    assert (found.task, found.stem, found.hypothesis, found.reference) == ("verdict", question.question, option, None)
+    graded = presented(
+        untested.render("answer_matching", question, option_text=option, free_text=reference), [question.question]
+    )
+    assert (graded.task, graded.stem, graded.hypothesis, graded.reference) == (
+        "verdict",
+        question.question,
+        option,
+        reference,
+    )

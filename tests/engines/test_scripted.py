@@ -66,6 +66,33 @@ def test_comes_back_without_an_answer(rule: str, status: str, finish: str) -> No
     assert bool(response.text) == (status == "ok")
 
 
+def letters_of(scripted: ScriptedEngine, asked: Request) -> dict[str, float]:
+    return dict(one(scripted, asked).letter_logprobs or {})
+
+
+def test_asked_for_letters_a_rule_leans_to_its_own() -> None:
+    asked = Request("q", Address("direct_mcq"), PROMPT, letters=("A", "B", "C"))
+    found = letters_of(engine(letter="B"), asked)
+    # 70 % for B, 15 % for each of the others
+    assert found == pytest.approx({"A": -1.897120, "B": -0.356675, "C": -1.897120}, abs=1e-6)
+    turned = letters_of(engine(rule="flip", letter="B"), asked.repeated(1))
+    assert max(turned, key=lambda letter: turned[letter]) == "C"
+    hashed = letters_of(engine(rule="garbage"), asked)
+    assert set(hashed) == {"A", "B", "C"}
+    assert hashed == letters_of(engine(rule="garbage"), asked)
+    # a label that the question lacks cannot be leaned to
+    assert letters_of(engine(letter="F"), asked) == hashed
+
+
+def test_a_continuation_has_a_likelihood_of_its_own_that_never_changes() -> None:
+    one_text, other = (Request("q", Address("likelihood", 0, n), "Question: x", continuation=f" {n}") for n in (0, 1))
+    found = letters_of(engine(), one_text)
+    assert list(found) == [" 0"]
+    assert found == letters_of(engine(), one_text)
+    assert found[" 0"] != letters_of(engine(), other)[" 1"]
+    assert letters_of(engine(rule="fail"), one_text) == {}
+
+
 def test_text_is_cut_at_the_token_cap() -> None:
     talkative = engine(rule=lambda _: "one two three four")
     ((_, response),) = talkative.answer([request()], Decoding(0.0, 3))

@@ -17,7 +17,7 @@ import yaml
 from stablechoice.engines.fingerprint import file_sha256
 from stablechoice.engines.simulated import SimulatedEngine
 from stablechoice.errors import ConfigError, ModelError
-from stablechoice.prompts import Prompts
+from stablechoice.prompts import Prompts, display
 from stablechoice.questions.loading import read_source
 from stablechoice.questions.nonsense import generate
 from stablechoice.questions.question import Question, question_id
@@ -219,6 +219,20 @@ def test_letter_probabilities_are_a_distribution_over_the_labels(build: Build) -
         )
 
 
+def test_the_likeliest_continuation_is_mostly_the_gold_where_it_knows(build: Build) -> None:
+    engine = build(hypothesis_skill=1.0)
+    right = 0
+    for question in POCKET:
+        prompt = f"Question: {question.question}\nAnswer:"
+        requests = [Request("q", Address("likelihood"), prompt, continuation=f" {text}") for text in question.options]
+        answers = [response.letter_logprobs or {} for response in ask(engine, requests)]
+        values = [found[request.continuation] for found, request in zip(answers, requests, strict=True)]
+        assert max(values) < 0
+        right += values.index(max(values)) == question.gold
+    # Knowing adds 1.6 to 5.6 to a log-probability, liking 0 to 4, and every further word takes 1.5.
+    assert right > 0.6 * len(POCKET)
+
+
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -280,3 +294,25 @@ def test_other_knowledge_than_the_pinned_is_refused(build: Build) -> None:
 def test_a_behaviour_that_makes_no_sense_is_refused(changed: dict[str, object], said: str) -> None:
     with pytest.raises(ConfigError, match=rf"conf/model/simulated.yaml: {said}"):
         SimulatedEngine(model={"key": "simulated", **STATED, **changed})
+
+
+def test_it_verifies_gold_where_it_knows_and_grades_by_the_words(build: Build) -> None:
+    untested = Prompts.load(ROOT / "conf" / "prompt" / "untested")
+    sure = build(hypothesis_skill=1.0, empty=0.0, refusals=0.0, unreadable=0.0)
+
+    def said(name: str, **texts: str) -> list[str]:
+        prompts = [untested.render(name, question, **texts) for question in POCKET[:20]]
+        return [r.text for r in ask(sure, [Request(str(n), Address(name), p) for n, p in enumerate(prompts)])]
+
+    verified = [
+        ask(
+            sure,
+            [Request("x", Address("v"), untested.render("option_verification", question, option_text=display(option)))],
+        )
+        for question in POCKET[:20]
+        for option in question.options
+    ]
+    golds = [option == question.options[question.gold] for question in POCKET[:20] for option in question.options]
+    assert [response.text == "Yes" for (response,) in verified] == golds
+    assert set(said("answer_matching", option_text="owl", free_text="It is an Owl, most likely")) == {"Yes"}
+    assert set(said("answer_matching", option_text="owl", free_text="a fox")) == {"No"}

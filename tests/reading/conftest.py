@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
-from word_overlap import WordOverlap
 
 from stablechoice.questions.question import Question, question_id
 from stablechoice.reading.similarity import Similarity
+from tests.reading.word_overlap import WordOverlap
 
 
 @pytest.fixture(scope="session")

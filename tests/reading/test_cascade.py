@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from word_overlap import WordOverlap
 
 from stablechoice.errors import ModelError
 from stablechoice.observation import Reading
@@ -15,6 +14,7 @@ from stablechoice.questions.question import Question
 from stablechoice.reading.cascade import comparable, match, needs_similarity
 from stablechoice.reading.similarity import Similarity
 from stablechoice.reading.tiebreak import break_tie
+from tests.reading.word_overlap import WordOverlap
 
 Ask = Callable[..., Question]
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from word_overlap import WordOverlap
 
 from stablechoice.errors import ModelError
 from stablechoice.observation import Reading
@@ -16,6 +15,7 @@ from stablechoice.questions.question import Question
 from stablechoice.reading.dashed import compared, read_dashed
 from stablechoice.reading.similarity import Measure, Similarity
 from stablechoice.request import Response
+from tests.reading.word_overlap import WordOverlap
 
 ANIMALS = ("red fox", "grey owl", "brown bear", "black swan")
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from word_overlap import WordOverlap
 
 from stablechoice.reading.similarity import Embedder, similarities
+from tests.reading.word_overlap import WordOverlap
 
 
 class Plane:

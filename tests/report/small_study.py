@@ -12,7 +12,7 @@ from stablechoice.measures.repeats import repeats
 from stablechoice.measures.result import Analysis, Difference, Estimate, Measure, Repeats
 from stablechoice.observation import Observation, Order, Reading
 from stablechoice.reading.tiebreak import break_tie
-from stablechoice.report.extras import Extras, Price, extras_of
+from stablechoice.report.extras import CellPrice, Charges, Extras, extras_of
 from stablechoice.report.study import Entry, Study, whole_grid
 
 TINY = Entry("tiny", "Tiny 1B")
@@ -203,13 +203,19 @@ def repeated(cells: dict[CellName, Cell], strategies: Iterable[str]) -> list[Rep
     ]
 
 
+def charged(study: Study, model: str) -> Charges:
+    """Every cell of one model at 0.4 and 1.6 for a million tokens; the others are local."""
+    price = CellPrice(0.4, 1.6, f"route/{model}")
+    paid = {cell for cell in study.expected if cell.model == model}
+    missing = dict.fromkeys(study.expected - paid, "local model")
+    return Charges(dict.fromkeys(paid, price), missing, "USD", "2026-01-01")
+
+
 def drawn(
     *, missing: Iterable[CellName] = (), unscored: dict[str, float] | None = None
 ) -> tuple[Analysis, Study, Extras]:
     """Two models, two benchmarks, all ten strategies: drawn answers, really analysed."""
     study = whole_grid("Drawn", (TINY, STATED), (MMLU, ARC), STRATEGIES)
     cells = cells_of(study, missing=missing, unscored=unscored)
-    extras = extras_of(
-        cells.values(), repeats=repeated(cells, ("direct", "two_stage")), prices={"tiny": Price(0.4, 1.6)}
-    )
+    extras = extras_of(cells.values(), repeats=repeated(cells, ("direct", "two_stage")), charges=charged(study, "tiny"))
     return analyse(cells, resamples=50, grid=study.expected), study, extras

@@ -65,7 +65,10 @@ def row(table: Table, *leading: str) -> dict[str, str]:
 
 def test_a_whole_study_has_every_table_for_each_benchmark() -> None:
     keys = list(by_key(*whole()))
-    assert keys == [f"{spec.key}_{benchmark}" for spec in CATALOGUE for benchmark in ("mmlu", "arc_challenge")]
+    # They need further prompts, letter probabilities, or ABCD's cells: the paper's grid has none of these.
+    others = ("prompt_ablations", "pride_budget", "permutations", "copying", "dashed_matchers")
+    specs = [spec.key for spec in CATALOGUE if spec.key not in others]
+    assert keys == [f"{key}_{benchmark}" for key in specs for benchmark in ("mmlu", "arc_challenge")]
 
 
 def test_the_nineteen_tables_of_the_paper_are_there() -> None:

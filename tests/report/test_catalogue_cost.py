@@ -12,13 +12,13 @@ from stablechoice.cell_name import CellName
 from stablechoice.measures.result import Analysis, Cost
 from stablechoice.report.catalogue import tables
 from stablechoice.report.catalogue_cost import spent, yardstick
-from stablechoice.report.extras import Extras, Price
+from stablechoice.report.extras import CellPrice, Charges, Extras
 from stablechoice.report.pareto import dominates, front
 from stablechoice.report.source import Source
 from stablechoice.report.study import Study, whole_grid
 from stablechoice.report.table import display
 
-from .small_study import DIRECT, HIDDEN, MMLU, TINY, TWO_STAGE, cell, difference, estimate
+from .small_study import DIRECT, HIDDEN, MMLU, TINY, TWO_STAGE, cell, charged, difference, estimate
 
 
 def cost(name: CellName, requests: int, prompt: int | None, completion: int | None) -> Cost:
@@ -47,7 +47,7 @@ def priced() -> tuple[Analysis, Study, Extras]:
     costs = (cost(direct, 40, 4000, 400), cost(staged, 80, 12_000, 1200), cost(hidden, 40, 6000, 800))
     study = whole_grid("Priced", (TINY,), (MMLU,), (DIRECT, TWO_STAGE, HIDDEN))
     analysis = Analysis(estimates, differences, (), (), 10_000, 42, costs=costs)
-    return analysis, study, Extras(prices={"tiny": Price(0.4, 1.6)})
+    return analysis, study, Extras(charges=charged(study, "tiny"))
 
 
 def printed(key: str, analysis: Analysis, study: Study, extras: Extras) -> list[dict[str, str]]:
@@ -64,7 +64,7 @@ def test_costs_by_hand() -> None:
     assert (direct["requests"], direct["tokens"], direct["money"]) == ("1", "110", "0.0560")
     assert (staged["requests"], staged["tokens"], staged["money"]) == ("2", "330", "0.1680")
     assert (hidden["tokens"], hidden["money"]) == ("170", "0.0920")
-    assert direct["seconds"] == "see provenance"
+    assert direct["seconds"] == "see report"
 
 
 def test_fronts_by_hand() -> None:
@@ -79,7 +79,7 @@ def test_the_cost_of_a_point_by_hand() -> None:
     rows = printed("cost_per_point_mmlu", *priced())
     gained, steadied, lost, frozen = rows
     assert (gained["points"], gained["requests"], gained["tokens"]) == ("+5.00", "0.20", "44")
-    assert (gained["money"], gained["seconds"]) == ("0.0224", "see provenance")
+    assert (gained["money"], gained["seconds"]) == ("0.0224", "see report")
     assert (steadied["points"], steadied["tokens"]) == ("+8.00", "27.50")
     assert (lost["points"], lost["requests"]) == ("-25.00", "no gain")
     assert (frozen["points"], frozen["requests"]) == ("+33.00", "0")
@@ -92,7 +92,7 @@ def test_the_yardstick_is_what_every_strategy_has() -> None:
     silent = replace(analysis, costs=(*analysis.costs[:2], cost(cell("hidden_semantic"), 40, None, None)))
     assert yardstick(Source.of(study, silent, extras), "tiny", "mmlu") == "requests"
     rows = printed("cost_mmlu", silent, study, extras)
-    assert (rows[2]["tokens"], rows[2]["money"]) == ("not reported", "no price")
+    assert (rows[2]["tokens"], rows[2]["money"]) == ("not reported", "not reported")
 
 
 def test_tokens_are_means_over_the_questions_that_report_them() -> None:
@@ -102,10 +102,41 @@ def test_tokens_are_means_over_the_questions_that_report_them() -> None:
     assert spent(source, cell(), "tokens") == pytest.approx(110.0)
 
 
-def test_seconds_print_where_they_are_given() -> None:
+def notes(key: str, analysis: Analysis, study: Study, extras: Extras) -> str:
+    return " ".join(next(table for table in tables(analysis, study, extras) if table.key == key).notes)
+
+
+def test_the_tables_say_which_prices_they_rest_on_and_which_discount_is_in_them() -> None:
     analysis, study, extras = priced()
-    timed = replace(extras, seconds={cell(): 60.0})
-    assert printed("cost_mmlu", analysis, study, timed)[0]["seconds"] == "1.50"
+    halved = CellPrice(0.2, 0.8, "openai_batch/tiny-1", 0.5)
+    mixed = replace(extras.charges, prices={**extras.charges.prices, cell(): halved})
+    # Direct by batch jobs at half the price: 0.028 dollars for 1,000 questions instead of 0.056.
+    rows = printed("cost_mmlu", analysis, study, replace(extras, charges=mixed))
+    assert [row["money"] for row in rows] == ["0.0280", "0.1680", "0.0920"]
+    for key in ("cost_mmlu", "cost_per_point_mmlu"):
+        said = notes(key, analysis, study, replace(extras, charges=mixed))
+        assert "Money: USD, tokens at the prices of 2026-01-01" in said
+        batch = "Tiny 1B, Direct: 0.2 and 0.8 for a million prompt and completion tokens"
+        assert f"{batch} (openai_batch/tiny-1, batch jobs, a factor of 0.5 included)." in said
+        assert "Tiny 1B, Two-stage, Hidden+Semantic: 0.4 and 1.6 for a million" in said
+
+
+def test_a_cell_without_a_price_says_why_and_so_does_every_point_bought_with_it() -> None:
+    analysis, study, extras = priced()
+    none = Charges(missing=dict.fromkeys(study.expected, "no price (openrouter)"))
+    rows = printed("cost_mmlu", analysis, study, replace(extras, charges=none))
+    assert {row["money"] for row in rows} == {"no price (openrouter)"}
+    assert "no model here has a price" in notes("cost_mmlu", analysis, study, replace(extras, charges=none))
+    half = Charges({cell("two_stage"): CellPrice(1, 1)}, {cell(): "no price of a/b"})
+    points = printed("cost_per_point_mmlu", analysis, study, replace(extras, charges=half))
+    assert points[0]["money"] == "no price of a/b"  # Direct's, which the difference needs
+
+
+def test_no_table_holds_seconds_and_each_says_where_they_are() -> None:
+    for key in ("cost_mmlu", "cost_per_point_mmlu"):
+        rows = printed(key, *priced())
+        assert {row["seconds"] for row in rows} == {"see report"}
+        assert "Seconds differ from run to run" in notes(key, *priced())
 
 
 def test_a_cell_without_flip_is_placed_by_accuracy_alone() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from stablechoice.errors import AnalysisError, DataError
 from stablechoice.report.canvas import STYLE
-from stablechoice.report.figures import Figure, draw_figures, redraw, write_figures
+from stablechoice.report.figures import Figure, draw_figures, read_figures, redraw, write_figures
 from stablechoice.report.inline_svg import inline_svg
 from stablechoice.report.marks import PAPER, SHADES
 
@@ -90,6 +90,28 @@ def test_a_study_without_ihs_says_why_its_figures_are_missing(tmp_path: Path) ->
         assert (drawn[name].svg, drawn[name].csv) == (b"", "")
     written = write_figures(tmp_path, list(drawn.values()))
     assert not [path for path in written if "hypothesis" in path.name]
+
+
+def test_figures_are_read_back_as_they_were_written(tmp_path: Path) -> None:
+    write_figures(tmp_path, figures())
+    assert read_figures(tmp_path, made().study) == figures()
+
+
+def test_figures_that_were_not_drawn_say_so_when_they_are_read_back(tmp_path: Path) -> None:
+    whole = made()
+    kept = {name: one for name, one in whole.cells.items() if name.strategy != "hypothesis"}
+    drawn = draw_figures(whole.study, replace(whole.analysis, ties=()), kept)
+    write_figures(tmp_path, drawn)
+    assert read_figures(tmp_path, whole.study) == drawn
+
+
+def test_a_figure_that_lacks_a_file_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"figures: there are no figures; `stablechoice analyse` draws them"):
+        read_figures(tmp_path / "figures", made().study)
+    write_figures(tmp_path, figures())
+    (tmp_path / "rstd.svg").unlink()
+    with pytest.raises(DataError, match=r"rstd\.svg: cannot be read \(No such file or directory\)"):
+        read_figures(tmp_path, made().study)
 
 
 def test_an_unknown_figure_is_refused_with_the_names_that_there_are() -> None:

@@ -27,6 +27,14 @@ def test_a_strategy_looks_the_same_in_every_study() -> None:
     assert few["mine"].marker not in {mark.marker for mark in every.values()}
 
 
+def test_twenty_five_further_strategies_look_unlike_each_other_and_unlike_the_papers() -> None:
+    more = tuple(Entry(f"mine_{number}", f"Mine {number}") for number in range(25))
+    marks = strategy_marks((*ENTRIES, *more))
+    assert len(set(marks.values())) == len(ENTRIES) + 25
+    known, own = ({marks[entry.key].marker for entry in entries} for entries in (ENTRIES, more))
+    assert not known & own
+
+
 def _linear(colour: str) -> np.ndarray:
     channels = np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)]) / 255
     return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)

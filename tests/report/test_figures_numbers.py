@@ -15,7 +15,7 @@ from stablechoice.measures.cell import Cell
 from stablechoice.measures.result import Analysis, Cost, Estimate
 from stablechoice.observation import Observation, Order, Reading
 from stablechoice.report.canvas import style
-from stablechoice.report.figures import PLOTS
+from stablechoice.report.figures import PLOTS, redraw
 from stablechoice.report.formats import one_line
 from stablechoice.report.plots import forest, pareto, scatter, ties
 from stablechoice.report.plots.recall import Recall, recall_by_position
@@ -118,6 +118,29 @@ def test_cost_is_tokens_only_where_every_question_of_every_cell_reports_them() -
     partly = _priced(((1, 50.0), (2, 60.0)), tokens=10)
     costs = (partly.costs[0], replace(partly.costs[1], prompt_token_questions=4))
     assert {one.unit for one in pareto.collect(study, replace(partly, costs=costs), {})} == {"requests"}
+
+
+def test_cost_is_money_only_where_every_cell_has_a_price_and_the_front_follows_it() -> None:
+    """Requests 1, 2 and accuracies 50, 60: both on the front. In money the second is cheaper, and beats the first."""
+    study = whole_grid("s", (Entry("m", "M"),), (Entry("b", "B"),), ENTRIES[:2])
+    rows = pareto.collect(study, _priced(((1, 50.0), (2, 60.0)), tokens=None), {})
+    first, second = (row.cell for row in rows)
+    assert [row.front for row in rows] == ["yes", "yes"]
+    paid = pareto.priced(rows, {first: 0.4, second: 0.1})
+    assert [(row.unit, row.cost, row.front) for row in paid] == [("money", 0.4, "no"), ("money", 0.1, "yes")]
+    partly = pareto.priced(rows, {first: 0.4})
+    assert [(row.unit, row.cost, row.front) for row in partly] == [("requests", 1.0, "yes"), ("requests", 2.0, "yes")]
+    assert [row.money for row in partly] == [0.4, None]
+
+
+def test_a_figure_of_money_is_drawn() -> None:
+    whole = made()
+    paid = pareto.priced(
+        pareto.collect(whole.study, whole.analysis, whole.cells),
+        {name: 0.01 * n for n, name in enumerate(whole.cells, 1)},
+    )
+    drawn = redraw(whole.study, "cost_accuracy", to_csv(pareto.Price, paid))
+    assert b"Money for 1,000 questions" in drawn.svg
 
 
 def _priced(cells: tuple[tuple[int, float], ...], *, tokens: int | None) -> Analysis:

@@ -29,6 +29,7 @@ def test_labels_and_time_are_handed_over(recipe: Recipe, root: Path, tmp_path: P
     state = source_state(root)
     assert given["LOCK_SHA256"] == recipe.lock_sha256
     assert given["RECIPE_SHA256"] == recipe.sha256
+    assert given["REQUIREMENTS_SHA256"] == recipe.requirements_sha256
     assert given["COMMIT"].startswith(state["commit"] or "unknown")
     assert given["COMMIT"].endswith("-changed") is bool(state["dirty"])
     assert given["SOURCE_DATE_EPOCH"] == str(committed_at(root) or EPOCH)

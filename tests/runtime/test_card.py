@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +53,43 @@ def _libraries() -> str:
 def test_another_text_is_no_answer(text: str) -> None:
     with pytest.raises(json.JSONDecodeError):
         Cards.parse(text)
+
+
+DRIVER = """
+int cuDriverGetVersion(int *version) { *version = VERSION; return 0; }
+int cuInit(unsigned flags) { return INIT; }
+int cuDeviceGetCount(int *count) { *count = 2; return 0; }
+int cuDeviceGet(int *device, int ordinal) { *device = ordinal; return 0; }
+int cuDeviceGetName(char *name, int length, int device) { name[0] = 'A' + device; name[1] = 0; return 0; }
+"""
+"""A driver library of another version, as the machine of somebody else has it: the calls that are made, and no more."""
+
+
+@pytest.mark.parametrize(
+    ("version", "init", "expected"),
+    [
+        (12080, 0, Cards("12.8", ("A", "B"))),
+        (13000, 0, Cards("13.0", ("A", "B"))),
+        (13020, 803, Cards("13.2", error=803)),  # CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
+    ],
+)
+def test_a_real_library_is_asked_through_its_own_calls(
+    version: int, init: int, expected: Cards, tmp_path: Path
+) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    (tmp_path / "driver.c").write_text(DRIVER, encoding="utf-8")
+    flags = ["-shared", "-fPIC", f"-DVERSION={version}", f"-DINIT={init}", "-o", "libcuda.so.1", "driver.c"]
+    subprocess.run([compiler, *flags], cwd=tmp_path, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "stablechoice.runtime.card"],
+        env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert Cards.parse(done.stdout) == expected
+    said = lack(expected, "13.0")
+    assert (said is None) is (version == 13000)
+    assert version != 12080 or "update the driver" in str(said)

@@ -2,86 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
-import re
 import shutil
+import signal
 import subprocess
-from dataclasses import dataclass, field, replace
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from stablechoice.configuration import Configuration
-from stablechoice.runtime.contained import Streams, contained, enclosure, runs
+from stablechoice.runtime.contained import enclosure, runs
 from stablechoice.runtime.daemon import Daemon, Facts
-from stablechoice.runtime.failure import ContainerError
-from stablechoice.runtime.image import Image, Recipe
+from stablechoice.runtime.image import Image
 from stablechoice.runtime.mounts import binds, make_missing
 from stablechoice.runtime.needs import Needs
-from tests.conftest import environment
-
-WORDS = ("study=pocket",)
-STRANGER = 4321
-WRITTEN = ("data", ".journal", "models", ".dvc/cache", "dvc.yaml", "dvc.lock")
-"""What a run may write to."""
-
-
-def tiny(root: Path) -> Path:
-    """Six questions, a simulated model, four strategies: one of them reads with the real sentence embedder."""
-    sample = "{rule: ranked_mix, name: pocket-sample-v1, seed: 42, mix: {3: 1, 4: 4, 5: 1}, relational: 1}"
-    edits = {
-        "benchmark/pocket_qa.yaml": {"sample": sample},
-        "study/pocket.yaml": {
-            "models": "[simulated]",
-            "benchmarks": "[pocket_qa]",
-            "strategies": "[direct, cyclic, two_stage, hidden_semantic]",
-            "resamples": "200",
-        },
-    }
-    for file, values in edits.items():
-        path = root / "conf" / file
-        text = path.read_text(encoding="utf-8")
-        for key, value in values.items():
-            text, count = re.subn(rf"(?m)^{key}: .*$", f"{key}: {value}", text)
-            assert count == 1, f"{file} has no line {key}"
-        path.write_text(text, encoding="utf-8")
-    return root
-
-
-@dataclass
-class Said:
-    """A run's output."""
-
-    out: io.BytesIO = field(default_factory=io.BytesIO)
-    err: io.BytesIO = field(default_factory=io.BytesIO)
-
-    @property
-    def streams(self) -> Streams:
-        return Streams(self.out, self.err)
-
-    def __str__(self) -> str:
-        return self.out.getvalue().decode() + self.err.getvalue().decode()
-
-
-def run(root: Path, runtime: str, said: Said, caller: tuple[int, int] | None = None, **more: str) -> int | None:
-    environ = {**os.environ, "RUNTIME": runtime, **more}
-    return contained(Configuration(WORDS, root), (*WORDS, "until=analyse"), environ, said.streams, caller)
-
-
-def digests(root: Path) -> dict[str, str]:
-    """Everything that a run makes and that is versioned or compared."""
-    folders = [root / "data/pocket" / kind for kind in ("generations", "observations", "tables", "figures")]
-    files = [f for folder in folders for f in sorted(folder.rglob("*")) if f.is_file()]
-    files += [
-        root / "data/pocket/metrics.json",
-        root / "dvc.lock",
-        root / "dvc.yaml",
-        root / "data/manifests/pocket_qa.csv",
-    ]
-    return {str(f.relative_to(root)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+from tests.runtime.small_study import RESULTS, STRANGER, WRITTEN, Said, answers, command, digests, ended, run, tiny
 
 
 def test_where_nothing_is_asked_a_run_is_native_without_a_word(root: Path) -> None:
@@ -176,64 +114,56 @@ def test_two_repositories_have_containers_of_two_names(root: Path, tmp_path: Pat
 @pytest.fixture(scope="module")
 def native(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tiny(Path(shutil.copytree(source, tmp_path_factory.mktemp("native") / "repository")))
-    command = ["stablechoice", "reproduce", *WORDS, "until=analyse"]
-    # DVC writes stages in the order of a set; `make` fixes it, and so does the image.
-    given = environment(PYTHONPATH=str(root / "src"), PYTHONHASHSEED="0")
-    given.pop("RUNTIME", None)
-    done = subprocess.run(command, cwd=root, env=given, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    code, out, err = ended(command(root, "native", "until=analyse"))
+    assert code == 0, out + err
+    assert not out.startswith("runtime:")  # nobody asked
     return root
 
 
 @pytest.fixture(scope="module")
-def contained_run(cpu: Image, source: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Said]:
-    """A copy in which `auto` has run the study in a container, for a caller who is nobody inside."""
+def contained_run(cpu: Image, source: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A copy in which `auto` has run the study in a container, and what it said on standard output."""
     root = tiny(Path(shutil.copytree(source, tmp_path_factory.mktemp("contained") / "repository")))
-    caller = None
-    if os.getuid() == 0:
-        # The repository of a user who is not root, as on most machines.
-        make_missing(binds(root, {}, Needs()))
-        for name in WRITTEN:
-            for path in [root / name, *(root / name).rglob("*")]:
-                os.lchown(path, STRANGER, STRANGER)
-        caller = (STRANGER, STRANGER)
-    said = Said()
-    assert run(root, "auto", said, caller) == 0, str(said)
-    return root, said
+    code, out, err = ended(command(root, "auto", "until=analyse"))
+    assert code == 0, out + err
+    return root, out
 
 
 @pytest.mark.docker
 @pytest.mark.pipeline
-def test_a_container_gives_the_same_bytes_as_a_native_run(native: Path, contained_run: tuple[Path, Said]) -> None:
+@pytest.mark.model
+def test_a_container_gives_the_same_bytes_as_a_native_run(native: Path, contained_run: tuple[Path, str]) -> None:
     root, _ = contained_run
     assert digests(root) == digests(native)
-    assert len(list((root / "data/pocket/observations").rglob("*.jsonl"))) == 4
+    assert len(list((root / "data/pocket/observations").rglob("*.jsonl"))) == 4  # strategies
+    for kind in RESULTS:
+        assert any(path.startswith(f"data/pocket/{kind}/") for path in digests(root))
 
 
 @pytest.mark.docker
 @pytest.mark.pipeline
-def test_the_first_line_says_where_the_run_is(contained_run: tuple[Path, Said], cpu: Image) -> None:
-    first = contained_run[1].out.getvalue().decode().splitlines()[0]
+@pytest.mark.model
+def test_the_first_line_says_where_the_run_is(contained_run: tuple[Path, str], cpu: Image) -> None:
+    first = contained_run[1].splitlines()[0]
     assert first.startswith(f"runtime: container (an engine answers; image {cpu.reference}, id {cpu.short}, engine ")
 
 
 @pytest.mark.docker
 @pytest.mark.pipeline
-def test_every_file_that_a_run_makes_is_the_callers(contained_run: tuple[Path, Said]) -> None:
+@pytest.mark.model
+def test_run_again_in_a_container_nothing_is_to_do(contained_run: tuple[Path, str], native: Path) -> None:
     root, _ = contained_run
-    made = [path for name in WRITTEN for path in [root / name, *(root / name).rglob("*")]]
-    assert len(made) > 50
-    owners = {(path.lstat().st_uid, path.lstat().st_gid) for path in made}
-    assert owners == {(STRANGER, STRANGER) if os.getuid() == 0 else (os.getuid(), os.getgid())}
+    code, out, err = ended(command(root, "cpu", "until=analyse"))
+    assert code == 0, out + err
+    assert "nothing to do" in out
+    assert digests(root) == digests(native)
 
 
 @pytest.mark.docker
 @pytest.mark.pipeline
-def test_provenance_names_image_and_commit_though_no_git_is_inside(
-    contained_run: tuple[Path, Said], cpu: Image
-) -> None:
+def test_provenance_names_image_and_commit_though_no_git_is_inside(contained_run: tuple[Path, str], cpu: Image) -> None:
     root, _ = contained_run
-    facts = json.loads((root / "data/pocket/provenance/simulated/answering.json").read_text(encoding="utf-8"))
+    facts = json.loads((root / "data/pocket/provenance/smollm2-135m/answering.json").read_text(encoding="utf-8"))
     image = facts["machine"]["container"]
     assert (image["id"], image["digest"], image["layers_sha256"]) == (cpu.id, cpu.digest, cpu.layers_sha256)
     head = ["git", "-C", str(root), "rev-parse", "HEAD"]
@@ -243,13 +173,53 @@ def test_provenance_names_image_and_commit_though_no_git_is_inside(
 
 @pytest.mark.docker
 @pytest.mark.pipeline
-def test_run_again_in_a_container_nothing_is_to_do(contained_run: tuple[Path, Said], native: Path) -> None:
-    root, _ = contained_run
+@pytest.mark.model
+def test_every_file_that_a_run_makes_is_the_callers(
+    contained_run: tuple[Path, str], native: Path, tmp_path: Path
+) -> None:
+    """The repository of a user whom the image does not know: results are made anew from the journal."""
+    root = Path(shutil.copytree(contained_run[0], tmp_path / "repository", symlinks=True))
+    results = [root / "data/pocket" / kind for kind in ("generations", "observations")]
+    for path in (*results, root / ".dvc/cache", *root.rglob("dvc.lock")):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    caller = (os.getuid(), os.getgid())
+    if os.getuid() == 0:
+        caller = (STRANGER, STRANGER)
+        make_missing(binds(root, {}, Needs()))
+        for name in WRITTEN:
+            for path in [root / name, *(root / name).rglob("*")]:
+                os.lchown(path, *caller)
     said = Said()
-    code = run(root, "cpu", said, (STRANGER, STRANGER) if os.getuid() == 0 else None)
-    assert code == 0, str(said)
-    assert "nothing to do" in str(said)
-    assert digests(root) == digests(native)
+    assert run(root, "cpu", said, caller, until="score") == 0, str(said)
+    kept = {path: sha256 for path, sha256 in digests(native).items() if not path.endswith("dvc.lock")}
+    assert kept.items() <= digests(root).items()
+    made = [path for name in WRITTEN for path in [root / name, *(root / name).rglob("*")]]
+    assert {(path.lstat().st_uid, path.lstat().st_gid) for path in made} == {caller}
+
+
+@pytest.mark.docker
+@pytest.mark.pipeline
+@pytest.mark.model
+def test_ctrl_c_ends_the_container_and_keeps_what_was_answered(
+    daemon: Daemon, cpu: Image, native: Path, source: Path, tmp_path: Path
+) -> None:
+    root = tiny(Path(shutil.copytree(source, tmp_path / "repository")))
+    shutil.copytree(native / "models", root / "models")  # converted already
+    (root / "conf/decoding/pocket.yaml").write_text(
+        "temperature: 0.0\nmax_new_tokens: 400\nseed: 42\n", encoding="utf-8"
+    )
+    process = command(root, "cpu", "until=analyse")
+    deadline = time.monotonic() + 240
+    while answers(root) == 0 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGINT)
+    code, out, err = ended(process)
+    assert code == 130, out + err
+    assert "interrupted; what was answered is kept, run it again to continue" in err
+    assert answers(root) > 0
+    name = enclosure(root, (), {}, Needs(), daemon.facts, cpu).name
+    assert name not in {container.name for container in daemon.client.containers.list(all=True)}
 
 
 @pytest.mark.docker
@@ -263,35 +233,3 @@ def test_mounted_code_wins_over_the_images_own(daemon: Daemon, cpu: Image, sourc
     out = io.BytesIO()
     run_box(daemon.client, replace(box, user=f"{os.getuid()}:{os.getgid()}"), out, io.BytesIO())
     assert out.getvalue() == b"stablechoice edited\n"
-
-
-@pytest.mark.docker
-def test_a_failing_command_inside_ends_with_its_own_code_and_words(cpu: Image, source: Path, tmp_path: Path) -> None:
-    root = tiny(Path(shutil.copytree(source, tmp_path / "repository")))
-    (root / "dvc.lock").unlink(missing_ok=True)
-    said = Said()
-    environ = {**os.environ, "RUNTIME": "cpu"}
-    assert contained(Configuration(WORDS, root), (*WORDS, "until=nowhere"), environ, said.streams) == 1
-    assert "until=nowhere: no such step" in str(said)
-    assert not (root / "dvc.lock").exists()  # made for the container, and unused
-
-
-@pytest.mark.docker
-def test_out_of_memory_ends_with_137_and_a_sentence(cpu: Image, source: Path, tmp_path: Path) -> None:
-    root = tiny(Path(shutil.copytree(source, tmp_path / "repository")))
-    said = Said()
-    assert run(root, "cpu", said, STABLECHOICE_MEMORY="16m") == 137
-    assert "stablechoice: out of memory" in str(said)
-
-
-@pytest.mark.docker
-def test_cuda_on_a_machine_without_a_card_is_refused_before_anything_runs(
-    cuda: Image, cuda_recipe: Recipe, tmp_path: Path
-) -> None:
-    assert cuda.kind == "cuda"
-    if Path("/proc/driver/nvidia").exists():
-        pytest.skip("this machine has a card")
-    root = tiny(Path(shutil.copytree(cuda_recipe.root, tmp_path / "repository")))
-    with pytest.raises(ContainerError, match=r"no GPU to a container.*NVIDIA container toolkit"):
-        run(root, "cuda", Said())
-    assert not (root / ".journal").exists()

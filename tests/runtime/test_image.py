@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,16 @@ def test_the_tag_does_not_depend_on_code_which_is_mounted(checkout: Path) -> Non
 def test_the_locks_hash_is_that_of_its_bytes(checkout: Path) -> None:
     lock = checkout / "requirements/cpu.lock"
     assert Recipe("cpu", checkout).lock_sha256 == hashlib.sha256(lock.read_bytes()).hexdigest()
+
+
+def test_the_requirements_hash_is_what_the_builder_computes(checkout: Path) -> None:
+    script = (checkout / "requirements/image.sh").read_text(encoding="utf-8")
+    (line,) = [line for line in script.splitlines() if line.startswith("found=$(")]
+    command = f'here=requirements; {line}; printf "%s" "$found"'
+    done = subprocess.run(["bash", "-c", command], cwd=checkout, capture_output=True, text=True, check=True)
+    assert Recipe("cpu", checkout).requirements_sha256 == done.stdout
+    (checkout / "requirements/models.lock").write_text("", encoding="utf-8")
+    assert Recipe("cpu", checkout).requirements_sha256 != done.stdout
 
 
 def test_a_missing_file_is_named(checkout: Path) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,6 @@ from stablechoice.runtime.daemon import Daemon
 from stablechoice.runtime.failure import ContainerError
 from stablechoice.runtime.image import Image, Recipe, described
 from stablechoice.runtime.limits import Limits
-from tests.conftest import copy_repository
 from tests.runtime.conftest import made
 
 pytestmark = pytest.mark.docker
@@ -36,6 +36,20 @@ def printed(daemon: Daemon, of: Image, *words: str, entrypoint: tuple[str, ...] 
     end = run(daemon.client, box, out, err)
     assert end.code == 0, err.getvalue().decode()
     return out.getvalue().decode()
+
+
+def elsewhere(source: Path, target: Path, *folders: str) -> Path:
+    """The same checkout on another machine: other times, other permissions.
+
+    The builder takes a file of the same size and time for one that it has, so each keeps a time of its own.
+    """
+    shutil.copytree(source, target)
+    for folder in folders:
+        for path in (target / folder).rglob("*"):
+            known = path.stat()
+            os.utime(path, ns=(known.st_mtime_ns - 3600 * 10**9,) * 2)
+            path.chmod(known.st_mode | 0o060)
+    return target
 
 
 @pytest.fixture(params=["cpu", "cuda"])
@@ -116,23 +130,66 @@ def test_another_checkout_of_the_same_commit_gives_the_same_layers(
     daemon: Daemon, cpu: Image, source: Path, building: dict[str, str], tmp_path: Path
 ) -> None:
     """Times and permissions of a checkout differ from machine to machine; the layers do not."""
-    import shutil
-
-    other = tmp_path / "other"
-    shutil.copytree(source, other)
-    for path in (other / "src").rglob("*"):
-        os.utime(path, (1_600_000_000, 1_600_000_000))
-        path.chmod(0o775 if path.is_dir() else 0o664)
+    other = elsewhere(source, tmp_path / "other", "src")
     again = {**building, "STABLECHOICE_BUILD": f"{building['STABLECHOICE_BUILD']} --no-cache-filter package"}
     rebuilt = made(Recipe("cpu", other), daemon, again)
     assert rebuilt.layers_sha256 == cpu.layers_sha256
     assert rebuilt.id == cpu.id  # the configuration is the same too: labels, time, history
 
 
+SMALL = (
+    "antlr4-python3-runtime", "hydra-core", "markdown-it-py", "mdurl", "numpy", "omegaconf", "orjson", "packaging",
+    "pygments", "pyyaml", "rich", "setuptools",
+)  # fmt: skip
+"""Packages that need nothing else; one is built from source, others bring compiled code."""
+
+
+def small_recipe(source: Path, target: Path) -> Recipe:
+    """The real Dockerfile and image.sh with locks cut to a few packages: minutes become seconds."""
+    recipe = Recipe("cpu", elsewhere(source, target, "src", "requirements"))
+    text = recipe.lock.read_text(encoding="utf-8")
+    pins = re.findall(r"(?m)^\S+==.*\n(?:    .*\n)+", text)
+    kept = [pin for pin in pins if pin.partition("==")[0] in SMALL]
+    assert len(kept) == len(SMALL)
+    recipe.lock.write_text("".join(kept), encoding="utf-8")
+    return recipe
+
+
+def test_two_builds_without_any_cache_are_one_image(
+    daemon: Daemon, source: Path, building: dict[str, str], tmp_path: Path
+) -> None:
+    """Down to the id: packages, bytecode, what pip writes about them, and times; on two checkouts, with two clocks."""
+    environ = {**building, "STABLECHOICE_BUILD": f"{building['STABLECHOICE_BUILD']} --build-arg TORCH=cpu --no-cache"}
+    found = []
+    for name in ("first", "second"):
+        one = made(small_recipe(source, tmp_path / name), daemon, environ)
+        found.append(one)
+        daemon.client.api.tag(one.id, "stablechoice-test", name)
+    try:
+        first, second = (daemon.client.api.inspect_image(one.id)["RootFS"]["Layers"] for one in found)
+        assert first == second
+        assert found[0].id == found[1].id
+        program = "import hydra, numpy, rich; print(numpy.__version__)"
+        assert printed(daemon, found[1], program).startswith("2.")
+    finally:
+        for name in ("stablechoice-test:first", "stablechoice-test:second", found[-1].reference):
+            daemon.client.api.remove_image(name)
+
+
+def test_a_build_that_got_other_locks_than_its_labels_say_is_refused(
+    daemon: Daemon, source: Path, building: dict[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    recipe = Recipe("cpu", elsewhere(source, tmp_path / "other"))
+    more = f"{building['STABLECHOICE_BUILD']} --build-arg REQUIREMENTS_SHA256={'0' * 64}"
+    with pytest.raises(ContainerError, match=r"failed \(exit code 1\); the builder's last lines"):
+        build(recipe, {**building, "STABLECHOICE_BUILD": more}, daemon.endpoint)
+    assert "older copy of the locks; run `touch requirements/*`" in capfd.readouterr().err
+
+
 def test_an_edit_of_the_code_changes_the_last_layers_alone(
     daemon: Daemon, cpu: Image, building: dict[str, str], source: Path, tmp_path: Path
 ) -> None:
-    edited = copy_repository(tmp_path / "edited")
+    edited = Path(shutil.copytree(source, tmp_path / "edited"))
     (edited / "src/stablechoice/added.py").write_text("x = 1\n", encoding="utf-8")
     before = daemon.client.api.inspect_image(cpu.id)["RootFS"]["Layers"]
     tag = cpu.reference.partition(":")[2]
@@ -150,8 +207,10 @@ def test_an_edit_of_the_code_changes_the_last_layers_alone(
             daemon.client.api.remove_image(edited_id)
 
 
-def test_an_image_of_this_name_made_from_something_else_is_refused(daemon: Daemon, cpu: Image, tmp_path: Path) -> None:
-    root = copy_repository(tmp_path / "changed")
+def test_an_image_of_this_name_made_from_something_else_is_refused(
+    daemon: Daemon, cpu: Image, source: Path, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(source, tmp_path / "changed"))
     (root / "requirements/dev.in").write_text("# nothing\n", encoding="utf-8")
     recipe = Recipe("cpu", root)
     daemon.client.api.tag(cpu.id, "stablechoice", recipe.reference.partition(":")[2])

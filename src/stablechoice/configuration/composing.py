@@ -16,10 +16,10 @@ from omegaconf.errors import OmegaConfBaseException
 
 from stablechoice.configuration.checking import check_name, choices, nearest
 from stablechoice.configuration.external import external_strategies
-from stablechoice.errors import ConfigError
+from stablechoice.errors import ConfigError, OpenError
 
 GROUPS = ("study", "model", "strategy", "benchmark", "embedder")
-_OWN = (*GROUPS, "identity", "retry", "matched", "matcher", "settings", "package")
+_OWN = (*GROUPS, "identity", "retry", "matched", "part", "matcher", "settings", "package")
 """Words of the command line that are ours, not Hydra's."""
 
 
@@ -64,7 +64,8 @@ class Composer:
         """Compose with Hydra: the command line's overrides and one choice for each named group.
 
         Raises:
-            ConfigError: an unknown choice or key, a broken file, or an open `???`.
+            ConfigError: an unknown choice or key, or a broken file.
+            OpenError: an open `???`.
         """
         names = {group: self.chosen(group) for group in GROUPS} | dict(chosen)
         picked = {group: name for group, name in names.items() if name is not None}
@@ -148,7 +149,7 @@ class Composer:
                 raise ConfigError(f"conf/: a file is not valid YAML: {' '.join(str(error).split())}") from error
             raise
         for key in missing:
-            raise ConfigError(
+            raise OpenError(
                 f"{self._file_with(key, picked)}: key {key.split('.', 1)[-1]!r} is open (???); "
                 "fill in its value before this runs"
             )

@@ -77,7 +77,7 @@ class AnthropicEngine(HostedEngine):
                 f"{where}: key 'prefill' is none, so the answer cannot be begun for the model, as this strategy asks; "
                 "set it to assistant if the model takes a prefill, or leave the strategy out for this model"
             )
-        if any(request.letters for request in requests):
+        if any(request.wants_probabilities for request in requests):
             raise EngineError(
                 f"{where}: the Anthropic protocol gives no log-probabilities, which this strategy reads; "
                 "leave the strategy out for this model"

@@ -33,7 +33,7 @@ class Wave:
     """Prompts that share one cache.
 
     Attributes:
-        prompts: sorted by token, then by index.
+        prompts: sorted by token, then by index, unless they are to stay as they came.
         rows: how many are decoded side by side.
         length: tokens that a row of the cache holds.
     """
@@ -55,20 +55,27 @@ def length_class(length: int) -> int:
     return bound
 
 
-def waves(prompts: Iterable[Prompt], *, batch: int, batch_tokens: int) -> list[Wave]:
-    """Arrange prompts; a function of their content alone, whatever order they come in.
+def waves(
+    prompts: Iterable[Prompt], *, batch: int, batch_tokens: int, sort: bool = True, block: int | None = None
+) -> list[Wave]:
+    """Arrange prompts; sorted, it is a function of their content alone, whatever order they come in.
 
     Args:
         batch: sequences decoded side by side, at most.
         batch_tokens: tokens, read and written, that the cache of a wave holds; long prompts lower the batch.
+        sort: bring prompts of similar length and beginning together; else they stay as they come.
+        block: prompts of a wave, at most; None for no bound.
     """
     classes: dict[int, list[Prompt]] = {}
     for prompt in prompts:
-        classes.setdefault(length_class(len(prompt.tokens)), []).append(prompt)
+        classes.setdefault(length_class(len(prompt.tokens)) if sort else 0, []).append(prompt)
     arranged = []
     for _, members in sorted(classes.items()):
-        members.sort(key=lambda prompt: (prompt.tokens, prompt.index))
-        length = max(len(prompt.tokens) + prompt.most for prompt in members)
-        rows = max(1, min(batch, batch_tokens // length, len(members)))
-        arranged.append(Wave(tuple(members), rows, length))
+        if sort:
+            members.sort(key=lambda prompt: (prompt.tokens, prompt.index))
+        for start in range(0, len(members), block or len(members)):
+            some = members[start : start + (block or len(members))]
+            length = max(len(prompt.tokens) + prompt.most for prompt in some)
+            rows = max(1, min(batch, batch_tokens // length, len(some)))
+            arranged.append(Wave(tuple(some), rows, length))
     return arranged

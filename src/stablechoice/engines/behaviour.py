@@ -20,7 +20,7 @@ class Behaviour:
         seed: of every draw.
         skill: share of recognised questions whose answer it knows when it sees the options.
         hidden_skill: share whose answer it can name without options (never a relational one).
-        hypothesis_skill: share whose answer it knows when each option is put to it alone.
+        hypothesis_skill: share whose answer it knows when each option is put to it alone, or is weighed as a text.
         reasoning_gain: added to these shares when it reasons first.
         letter_bias: pull of the first slot, falling to none at the last.
         noise: width of what differs between one prompt and another.

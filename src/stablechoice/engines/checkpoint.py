@@ -7,9 +7,12 @@ import inspect
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stablechoice.errors import ModelError
+
+if TYPE_CHECKING:
+    from stablechoice.engines.quantization import Quantization
 
 DTYPES = ("float32", "bfloat16", "float16")
 TEMPLATE_DATE = "26 Jul 2024"
@@ -52,6 +55,18 @@ class Checkpoint:
             return []
         return [tuple(ids) for ids in self.tokenizer(texts, add_special_tokens=False)["input_ids"]]
 
+    def parted(self, context: str, continuation: str) -> tuple[tuple[int, ...], int]:
+        """Tokens of a plain text, and how many of them are the context's.
+
+        The text is tokenised whole, since that is how the model knows it, and what its context alone would give is
+        taken to be the context; white space at the context's end belongs to the continuation; a beginning-of-text token
+        stands before it if the tokenizer writes one by itself (lm-evaluation-harness's rules, `_encode_pair`).
+        """
+        bare = context.rstrip()
+        whole = self.tokenizer(context + continuation)["input_ids"]
+        # A continuation that melts into the context's last token is scored with that token.
+        return tuple(whole), min(len(self.tokenizer(bare)["input_ids"]), len(whole) - 1)
+
     def text(self, tokens: tuple[int, ...]) -> str:
         """An answer's text, raw but for special tokens."""
         return str(self.tokenizer.decode(list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False))
@@ -93,8 +108,11 @@ def template_sha256(tokenizer: Any) -> str:
     return hashlib.sha256(str(tokenizer.chat_template).encode("utf-8")).hexdigest()
 
 
-def load(folder: Path, dtype: str, device: str) -> Checkpoint:
+def load(folder: Path, dtype: str, device: str, quantization: Quantization | None = None) -> Checkpoint:
     """Load a folder of safetensors with its tokenizer.
+
+    Args:
+        quantization: of the weights; None where they are as the dtype says.
 
     Raises:
         ModelError: the device is not there, the folder cannot be loaded without running its code, the model has no
@@ -113,7 +131,7 @@ def load(folder: Path, dtype: str, device: str) -> Checkpoint:
         raise ModelError(f"{folder}: cannot load its tokenizer ({_short(error)}); fetch the model again") from error
     if not tokenizer.chat_template:
         raise ModelError(f"{folder}: has no chat template, so it is no instruct model; choose one that is")
-    model = load_model(folder, getattr(torch, dtype), device)
+    model = load_model(folder, getattr(torch, dtype), device, quantization)
     missing = _NEEDED - set(inspect.signature(model.forward).parameters)
     kinds = set(getattr(model.config, "layer_types", None) or ()) - _ATTENTIONS
     if missing or kinds:
@@ -127,19 +145,63 @@ def load(folder: Path, dtype: str, device: str) -> Checkpoint:
     return Checkpoint(folder, model, tokenizer, ends, _context(model.config))
 
 
-def load_model(folder: Path, dtype: Any, device: str) -> Any:
+def load_model(folder: Path, dtype: Any, device: str, quantization: Quantization | None = None) -> Any:
     """The weights alone, ready for inference.
+
+    Quantised weights in double precision are those that single precision has: otherwise two readings of one checkpoint
+    would compute with two models.
 
     Raises:
         ModelError: they cannot be loaded, or only by running code of their own.
     """
+    import torch
+
+    from stablechoice.engines import compressed
+
+    if quantization is None:
+        compressed.check_plain(folder)
+        model, _ = _read_weights(folder, dtype)
+        return model.to(device).eval()
+
+    from stablechoice.engines import float8
+
+    quantization.check_device(device)
+    read_as = torch.float32 if dtype == torch.float64 else dtype
+    if quantization.weights == "fp8-dynamic":
+        compressed.check_fp8_dynamic(folder)
+        model, beside = _read_weights(folder, read_as)
+        compressed.check_scales(folder, beside)
+        scales = compressed.scales(folder)
+    else:
+        compressed.check_plain(folder)
+        model, _ = _read_weights(folder, read_as)
+        scales = float8.rounded_by_quanto(model)
+    float8.apply(model, scales, quantization.arithmetic)
+    return (model.double() if dtype == torch.float64 else model).to(device).eval()
+
+
+def _read_weights(folder: Path, dtype: Any) -> tuple[Any, list[str]]:
+    """A model of plain layers, and what the files hold beside its weights; float8 values are read exactly as numbers.
+
+    Raises:
+        ModelError: see `load_model`.
+    """
     import transformers
     from safetensors import SafetensorError
 
-    transformers.utils.logging.disable_progress_bar()
+    logging = transformers.utils.logging
+    logging.disable_progress_bar()
+    told = logging.get_verbosity()
     try:
+        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        if hasattr(config, "quantization_config"):
+            # Else transformers would choose what to do with float8, by the machine; here the configuration does.
+            del config.quantization_config
+            # Scales are no weights to it, and it would warn of each.
+            logging.set_verbosity_error()
         model, found = transformers.AutoModelForCausalLM.from_pretrained(
             folder,
+            config=config,
             dtype=dtype,
             attn_implementation="sdpa",
             local_files_only=True,
@@ -149,13 +211,15 @@ def load_model(folder: Path, dtype: Any, device: str) -> Any:
         )
     except (OSError, ValueError, ImportError, RuntimeError, SafetensorError) as error:
         raise ModelError(f"{folder}: cannot load its weights ({_short(error)}); fetch the model again") from error
+    finally:
+        logging.set_verbosity(told)
     absent = sorted(found["missing_keys"]) + sorted(str(key) for key in found["mismatched_keys"])
     if absent:
         # transformers would fill these with random numbers and a warning.
         raise ModelError(
             f"{folder}: its weights lack {textwrap.shorten(', '.join(absent), 120)}; fetch the model again"
         )
-    return model.to(device).eval()
+    return model, sorted(found["unexpected_keys"])
 
 
 def _ends(model: Any, tokenizer: Any) -> frozenset[int]:

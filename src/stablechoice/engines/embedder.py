@@ -94,6 +94,11 @@ class SentenceEmbedder:
         found = (float(own @ self._vectors[option].astype(np.float64)) for option in options)
         return [round(min(1.0, max(-1.0, cosine)), _DECIMALS) for cosine in found]
 
+    def vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        """One embedding a text, [texts, dimensions], in double precision."""
+        self.warm(texts)
+        return [self._vectors[text].astype(np.float64).tolist() for text in texts]
+
     def _vector_store(self) -> VectorStore:
         versions = []
         for package in ("sentence-transformers", "torch"):

@@ -60,16 +60,28 @@ class Greedy:
         referee: who decides near-ties; None where the arithmetic is too coarse for one.
         pack_tokens: prompt tokens read in one forward pass.
         share: read shared prefixes once.
+        refill: rows that fall free take the next prompts; else a batch is decoded to its end.
+        last_logits: score the vocabulary where an answer begins alone; else at every position of a prompt.
     """
 
     def __init__(
-        self, model: Any, ends: frozenset[int], *, referee: Referee | None, pack_tokens: int, share: bool
+        self,
+        model: Any,
+        ends: frozenset[int],
+        *,
+        referee: Referee | None,
+        pack_tokens: int,
+        share: bool,
+        refill: bool = True,
+        last_logits: bool = True,
     ) -> None:
         self.model = model
         self.ends = ends
         self.referee = referee
         self.pack_tokens = pack_tokens
         self.share = share
+        self.refill = refill
+        self.last_logits = last_logits
         self.most_rows: int | None = None
         self.counts = Counts()
 
@@ -129,7 +141,8 @@ class _Session:
         rows = self.slots.row_count
         while self.read < len(self.waiting) or self.sequences:
             free = rows - len(self.sequences)
-            if self.read < len(self.waiting) and (not self.sequences or free * _REFILL_SHARE >= rows):
+            room = not self.sequences or (self.greedy.refill and free * _REFILL_SHARE >= rows)
+            if self.read < len(self.waiting) and room:
                 while free and self.read < len(self.waiting):
                     with torch.inference_mode():
                         done = self._read_pack(free)
@@ -150,14 +163,16 @@ class _Session:
         cache = Cache(layer_class_to_replicate=DynamicLayer)
         for layer, (keys, values) in enumerate(self.carry if packed.carried else ()):
             cache.update(keys[:, :, : packed.carried], values[:, :, : packed.carried], layer)
+        leaves = self._tensor(packed.leaves)
         scores = self.greedy.model(
             input_ids=self._tensor(packed.tokens)[None],
             position_ids=self._tensor(packed.positions)[None],
             attention_mask=self._mask(self._tensor(packed.sees))[None, None],
             cache=cache,
             use_cache=True,
-            logits_to_keep=self._tensor(packed.leaves),
+            logits_to_keep=leaves if self.greedy.last_logits else 0,
         ).logits[0]
+        scores = scores if self.greedy.last_logits else scores[leaves]
         self.read += count
         self.counts.prompt_tokens += sum(map(len, ahead[:count]))
         self.counts.computed_prompt_tokens += len(packed.tokens)

@@ -17,7 +17,7 @@ from stablechoice.engines.flow import Flow
 from stablechoice.engines.limits import Limits
 from stablechoice.engines.offer import Offer
 from stablechoice.engines.pace import Pace
-from stablechoice.engines.prices import Price
+from stablechoice.engines.prices import Money, Price
 from stablechoice.engines.retry import Failure
 from stablechoice.engines.route import Route
 from stablechoice.engines.secret import Secret
@@ -26,6 +26,8 @@ from stablechoice.errors import EngineError
 from stablechoice.request import Decoding, Request, Response
 
 Outcome = Response | Failure
+
+_STOPPED = "the run was stopped"  # before this request was tried
 
 
 class HostedEngine(ABC):
@@ -39,7 +41,12 @@ class HostedEngine(ABC):
         route: address, key's variable and model.
         limits: how it is asked.
         served: names under which the route may report the model.
+
+    Attributes:
+        gives_letters: whether the route can give log-probabilities of letters.
     """
+
+    gives_letters: bool = False
 
     def __init__(self, route: Route, limits: Limits, served: Sequence[str]) -> None:
         self._route = route
@@ -55,6 +62,7 @@ class HostedEngine(ABC):
         self._secret = Secret("", "")
         self._price: Price | None = None
         self._price_date: str | None = None
+        self._currency = ""
         self._proven = False
         self._counts: Counter[str] = Counter()
         self._retried: Counter[str] = Counter()
@@ -135,7 +143,12 @@ class HostedEngine(ABC):
 
     def offer(self, request: Request) -> Offer:  # noqa: ARG002 - one route takes all
         """The route that a request would take."""
-        return Offer(self._route.name, self._route.served_as, batch=False, limits=self._limits)
+        route = self._route
+        return Offer(route.name, route.served_as, batch=False, limits=self._limits, letters=self.gives_letters)
+
+    def spent(self) -> Money | None:
+        """What the requests have cost so far; None where the route has no price, or nothing was asked yet."""
+        return None if self._price is None else Money(self._budget.spent, self._currency)
 
     def close(self) -> None:  # noqa: B027 - part of what every engine is
         """Connections end with each `answer`; nothing is held open."""
@@ -146,6 +159,7 @@ class HostedEngine(ABC):
         if newest is not None:
             listed = prices.read_prices(newest)
             self._price, self._price_date = listed.find(self._route.name, self._route.served_as), listed.date
+            self._currency = listed.currency
         if self._limits.budget_money is not None and self._price is None:
             raise EngineError(
                 f"conf/prices: no price of '{self._route.name}/{self._route.served_as}', so 'budget_money' cannot be "
@@ -182,7 +196,7 @@ class HostedEngine(ABC):
         worst = self._price.of(prompt, allowed) if self._price is not None else 0.0
         await self._pace.turn(prompt + allowed, flow.pause, lambda: flow.stopping)
         if flow.stopping:
-            return Failure("again", "the run was stopped")
+            return Failure("again", _STOPPED)
         await self._budget.reserve(worst)
         used: float | None = None  # the worst case also where this try is cancelled
         try:
@@ -266,12 +280,13 @@ class HostedEngine(ABC):
         return f"route {route.name} asks for money first ({failure.detail}): top the account up, then run this again"
 
     def _given_up(self, held: Sequence[tuple[int, Failure]]) -> str:
-        last = held[-1][1]
+        tried = [failure for _, failure in held if failure.detail != _STOPPED] or [held[-1][1]]
+        last = tried[-1]
         proof = "" if self._proven else ", and none of this run succeeded"
         mend = f"see 'base_url' of {self._route.engine_file} and 'served_as' of {self._route.model_file}"
         if not self._proven and last.kind == "request":
             mend += f"; if only these requests are at fault, set 'settle_unproven' in {self._budget.where}"
         return (
-            f"route {self._route.name} failed {len(held)} requests in a row{proof}, the last with: {last.detail} | "
+            f"route {self._route.name} failed {len(tried)} requests in a row{proof}, the last with: {last.detail} | "
             f"{mend}; they stay unanswered, run the same command again when the route works"
         )

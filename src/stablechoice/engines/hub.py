@@ -19,7 +19,10 @@ def snapshot(repository: str, revision: str) -> Path:
     Raises:
         ModelError: the repository or revision does not exist, is gated, or the hub cannot be reached.
     """
-    from huggingface_hub import errors, snapshot_download
+    from huggingface_hub import constants, errors, snapshot_download
+
+    if revision == "???":
+        raise ModelError(f"{repository}: its revision is open (???); fill in a commit of 40 hex digits in conf/model")
 
     def fetch(*, local_files_only: bool) -> Path:
         found = snapshot_download(
@@ -32,6 +35,7 @@ def snapshot(repository: str, revision: str) -> Path:
         return Path(str(found))
 
     here = f"{repository} at revision {revision}"
+    page = f"{constants.ENDPOINT}/{repository}"
     try:
         local = fetch(local_files_only=True)
         if _complete(local):
@@ -43,16 +47,18 @@ def snapshot(repository: str, revision: str) -> Path:
     try:
         folder = fetch(local_files_only=False)
     except errors.GatedRepoError as error:
-        raise ModelError(f"{here}: is gated; accept its licence on the hub and log in (`hf auth login`)") from error
+        raise ModelError(f"{here}: is gated; accept its licence at {page} and set HF_TOKEN") from error
     except errors.RepositoryNotFoundError as error:
-        raise ModelError(f"{here}: no such repository, or it is private; mend key 'hub' or log in") from error
+        raise ModelError(
+            f"{here}: no such repository, or it is private; look at {page}, mend key 'hub' or set HF_TOKEN"
+        ) from error
     except errors.RevisionNotFoundError as error:
         raise ModelError(f"{here}: the repository has no such revision; mend key 'revision'") from error
     except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, OSError) as error:
         reason = textwrap.shorten(str(error), 160, placeholder="…")
         raise ModelError(
-            f"{here}: is not in the local cache and the hub cannot be reached ({reason}); "
-            "fetch it where there is a network and copy HF_HOME, or use a model from a package or folder"
+            f"{here}: is not in the local cache and the hub cannot be reached ({reason}); fetch it where there is a "
+            f"network (its page and licence: {page}), copy the cache here and set HF_HOME to it"
         ) from error
     if not _complete(folder):
         raise ModelError(

@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-FLOOR = -30.0
-"""Natural log-probability of a letter that is not among the tokens reported [P1]."""
+from stablechoice.request import ABSENT_LETTER
+
+FLOOR = ABSENT_LETTER
+"""What a letter that is not among the tokens reported is given, and the least that any is [P1]."""
 
 VARIANTS = ("sum", "largest")
 """`sum`: a letter's tokens with and without a leading space are added up [Z]; `largest`: the most likely of its

@@ -1,4 +1,4 @@
-"""By which route and under which limits a hosted engine would ask a request: what an estimate is made from."""
+"""What a hosted engine tells of its routes: which one a request would take, and what has been spent on them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from stablechoice.engines.limits import Limits
+from stablechoice.engines.prices import Money
 from stablechoice.request import Request
 
 
@@ -18,12 +19,14 @@ class Offer:
         served_as: the model's name on it.
         batch: whether it answers by jobs.
         limits: how fast it is asked.
+        letters: whether it can give log-probabilities of letters.
     """
 
     route: str
     served_as: str
     batch: bool
     limits: Limits
+    letters: bool = False
 
 
 @runtime_checkable
@@ -31,3 +34,7 @@ class Offering(Protocol):
     """An engine that can say which route a request would take. Engines of local models have none."""
 
     def offer(self, request: Request) -> Offer: ...
+
+    def spent(self) -> Money | None:
+        """What this engine's requests have cost so far; None where no route that was asked has a price."""
+        ...

@@ -86,6 +86,7 @@ class OpenAIEngine(HostedEngine):
         self._max_tokens_field = keys.one_of(where, "max_tokens_field", max_tokens_field, fields)
         self._prefill = keys.one_of(where, "prefill", prefill, tuple(PREFILLS))
         self._ask_letters = None if ask_letters is None else keys.mapping(where, "ask_letters", ask_letters)
+        self.gives_letters = self._ask_letters is not None
         self._letters = keys.one_of(where, "letters", letters, VARIANTS)
         self._router = keys.flag(where, "router", router)
         self._allow_fallbacks = keys.flag(where, "allow_fallbacks", allow_fallbacks)
@@ -122,6 +123,12 @@ class OpenAIEngine(HostedEngine):
             raise EngineError(
                 f"{where}: key 'prefill' is none, so the answer cannot be begun for the model, as this strategy asks; "
                 f"set it to assistant or continue if the route supports it, or leave the strategy out for this model"
+            )
+        if any(request.continuation for request in requests):
+            raise EngineError(
+                f"{where}: the chat protocol gives no probability of a text that the model did not write, which this "
+                "strategy reads; leave the strategy out for this model, or ask the model on this machine "
+                "(/engine@engine: transformers)"
             )
         if self._ask_letters is None and any(request.letters for request in requests):
             raise EngineError(

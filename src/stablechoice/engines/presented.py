@@ -10,14 +10,16 @@ from typing import Literal
 from stablechoice.prompts import display
 from stablechoice.questions.question import LABELS
 
-Task = Literal["letter", "reasoned_letter", "text", "dashed", "short", "reasoned_text", "score"]
+Task = Literal["letter", "reasoned_letter", "text", "dashed", "short", "reasoned_text", "score", "verdict"]
 """What is to be written: a letter, reasoning and a letter, an option's text, reasoning and an option's text (options
-without letters), a short answer without options, reasoning and such an answer, a score."""
+without letters), a short answer without options, reasoning and such an answer, a score, yes or no."""
 
 _QUESTION = "Question: "
 _REFERENCE = "\n\nReference answer: "
 _HYPOTHESIS = "The correct answer is "
 _OPTIONS = "\n\nOptions:\n"
+_PROPOSED = re.compile(r"\n\nProposed answer: (.*)\n\nIs the proposed answer", re.DOTALL)
+_GRADED = re.compile(r"\n\nCorrect answer: (.*?)\n\nResponse: (.*)\n\nDoes the response", re.DOTALL)
 _LINE = re.compile(r"(?:([A-Z])\. |- )(.*)")
 
 
@@ -29,7 +31,8 @@ class Presented:
         stem: the question's text.
         options: texts as displayed, by slot; empty where they are hidden.
         reference: the answer to be matched; None where there is none.
-        hypothesis: text after "The correct answer is ", with its full stop; None where there is none.
+        hypothesis: text after "The correct answer is ", with its full stop, or the answer on which a verdict is wanted;
+            None where there is none.
     """
 
     task: Task
@@ -46,6 +49,8 @@ def presented(prompt: str, known: Collection[str] = ()) -> Presented:
         known: stems that are recognised whole, also where they hold blank lines or a template's own words.
     """
     stem, rest = _stem(prompt, known)
+    if "only Yes or No" in rest and (judged := _PROPOSED.match(rest) or _GRADED.match(rest)):
+        return Presented("verdict", stem, (), judged[2] if judged.re is _GRADED else None, judged[1])
     reference: str | None = None
     if rest.startswith(_REFERENCE):
         # A reference may hold anything, displayed options hold no line break: the last block is the options.
@@ -56,6 +61,12 @@ def presented(prompt: str, known: Collection[str] = ()) -> Presented:
     if not options and (found := tail.find(_HYPOTHESIS)) >= 0 and "<score>" in tail:
         hypothesis = tail[found + len(_HYPOTHESIS) :]
     return Presented(_task(tail, bool(options)), stem, options, reference, hypothesis)
+
+
+def cloze(prompt: str) -> Presented:
+    """A prompt that ends where an option's text is to follow: `Question: …`, then `Answer:` on a line of its own."""
+    text = prompt.removeprefix(_QUESTION).rstrip()
+    return Presented("short", text.removesuffix("Answer:").removesuffix("\n"), (), None, None)
 
 
 def option_lines(prompt: str) -> list[str]:

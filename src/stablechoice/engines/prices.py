@@ -18,6 +18,18 @@ _A_MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class Money:
+    """An amount in the price file's currency."""
+
+    amount: float
+    currency: str
+
+    def __str__(self) -> str:
+        """`12.34 USD`; small amounts with four decimals."""
+        return f"{self.amount:.{2 if self.amount >= 1 else 4}f} {self.currency}"
+
+
+@dataclass(frozen=True, slots=True)
 class Price:
     """Money for tokens of one model on one route.
 

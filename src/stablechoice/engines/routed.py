@@ -12,6 +12,7 @@ from stablechoice.engines.batch_job import JobsProgress
 from stablechoice.engines.batched import BatchEngine
 from stablechoice.engines.engine import Engine
 from stablechoice.engines.offer import Offer, Offering
+from stablechoice.engines.prices import Money
 from stablechoice.errors import ConfigError, EngineError
 from stablechoice.request import Decoding, Request, Response
 
@@ -108,6 +109,12 @@ class RoutedEngine:
         if not isinstance(engine, Offering):
             raise EngineError(f"step {request.address.step}: its route is no hosted one, so it has no price or limits")
         return engine.offer(request)
+
+    def spent(self) -> Money | None:
+        """Both routes' money; None where neither has a price."""
+        engines = [one for one in (self._first, self._otherwise) if isinstance(one, Offering)]
+        spent = [money for engine in engines if (money := engine.spent()) is not None]
+        return Money(sum(money.amount for money in spent), spent[0].currency) if spent else None
 
     def facts(self) -> Mapping[str, Any]:
         return {"first": dict(self._first.facts()), "otherwise": dict(self._otherwise.facts())}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -37,7 +38,9 @@ class ScriptedEngine:
         rule: `always` says `letter`; `copy` copies the option's line of that label; `flip` says `letter`, and the next
             label at every `every`-th repetition; `garbage` writes words that mean nothing; `cut` is cut off in
             mid-sentence; `empty` comes back empty; `refuse` is stopped by a content filter; `fail` fails for good;
-            `file` repeats the responses of `file`. In Python also a function of the request.
+            `file` repeats the responses of `file`. In Python also a function of the request. Asked for letters, rules
+            that say one give it 70 % and the others the rest, and `garbage` what a hash says; so does every rule for a
+            continuation.
         letter: the label that rules speak of.
         every: see `flip`.
         file: a generations file (below the model's `root` unless absolute); a request is found by prompt, prefill,
@@ -131,6 +134,10 @@ class ScriptedEngine:
 
     def _by_rule(self, rule: str, request: Request) -> Response | str:
         at = LABELS.index(self._letter)
+        if request.wants_probabilities and rule in ("always", "copy", "flip", "garbage"):
+            turned = rule == "flip" and request.address.repetition % self._every == self._every - 1
+            favourite = LABELS[(at + turned) % len(LABELS)] if rule != "garbage" else ""
+            return Response("", letter_logprobs=_probabilities(request, favourite), completion_tokens=0)
         match rule:
             case "copy":
                 lines = option_lines(request.prompt)
@@ -165,5 +172,15 @@ class ScriptedEngine:
         return response
 
 
+def _probabilities(request: Request, favourite: str) -> dict[str, float]:
+    """Log-probabilities of letters, most of it the favourite's where it is one of them; else by hash."""
+    if favourite in request.letters and len(request.letters) > 1:
+        rest = 0.3 / (len(request.letters) - 1)
+        return {letter: round(math.log(0.7 if letter == favourite else rest), 6) for letter in request.letters}
+    texts = request.letters or (request.continuation,)
+    digests = [hashlib.sha256(f"{request.prompt}|{request.prefill}|{text}".encode()).digest() for text in texts]
+    return {text: -1.0 - digest[0] / 64 for text, digest in zip(texts, digests, strict=True)}
+
+
 def _content(request: Request) -> tuple[object, ...]:
-    return request.prompt, request.prefill, request.letters, request.address.repetition
+    return request.prompt, request.prefill, request.letters, request.continuation, request.address.repetition

@@ -15,7 +15,7 @@ from typing import Any
 
 from stablechoice.engines.behaviour import Behaviour
 from stablechoice.engines.fingerprint import file_sha256
-from stablechoice.engines.presented import Presented, names, presented
+from stablechoice.engines.presented import Presented, cloze, names, presented
 from stablechoice.engines.scripted import written
 from stablechoice.errors import ConfigError, ModelError
 from stablechoice.prompts import display
@@ -73,7 +73,7 @@ class SimulatedEngine:
         """
         known = self._recollect()
         for index, request in enumerate(requests):
-            shown = presented(request.prompt, known)
+            shown = cloze(request.prompt) if request.continuation else presented(request.prompt, known)
             yield index, _Mind(self.behaviour, request, shown, _recognised(shown, known)).respond(decoding)
 
     def facts(self) -> Mapping[str, Any]:
@@ -120,6 +120,10 @@ class _Mind:
     question: Question | None
 
     def respond(self, decoding: Decoding) -> Response:
+        if self.request.continuation:
+            count = len((self.request.prompt + self.request.continuation).split())
+            likelihood = {self.request.continuation: self._likelihood()}
+            return Response("", letter_logprobs=likelihood, prompt_tokens=count, completion_tokens=0)
         if self.request.letters:
             return Response("", letter_logprobs=self._logprobs(), prompt_tokens=len(self.request.prompt.split()))
         if self._draw("empty", self.request.prompt) < self.behaviour.empty:
@@ -177,6 +181,14 @@ class _Mind:
         total = sum(weights.values())
         return {letter: round(math.log(weight / total), 6) for letter, weight in weights.items()}
 
+    def _likelihood(self) -> float:
+        """Log-probability of an option's text after the question alone: longer ones, and those it likes less, fall."""
+        option = display(self.request.continuation)
+        pull = self._draw("liking", self.shown.stem, option)
+        if self._knows(self.behaviour.hypothesis_skill) and option == self._gold():
+            pull += 0.4 + self._draw("certainty", self.shown.stem)
+        return round(-1.5 * len(option.split()) - 4 * (2.4 - pull), 6)
+
     def _text(self) -> str:
         if self._is("refusals"):
             return _REFUSAL
@@ -193,6 +205,8 @@ class _Mind:
             case "score":
                 score = "high" if self._is("unreadable") else self._score()
                 return f"The statement was checked against what is known about it.\n<score>{score}</score>"
+            case "verdict":
+                return "It depends." if self._is("unreadable") else "Yes" if self._agrees() else "No"
             case "reasoned_text":
                 return f"{self._reasoning()}\nAnswer: {self._unaided()}"
             case "short":
@@ -247,6 +261,15 @@ class _Mind:
         if way < 0.7:
             return f"{answer[:1].upper()}{answer[1:]}."
         return f"It is {answer}." if way < 0.9 else f"{answer}, most likely"
+
+    def _agrees(self) -> bool:
+        """Whether it holds an answer to be right: as a grader by the words, else by what it knows or likes."""
+        held = display(self.shown.hypothesis or "")
+        if self.shown.reference is not None:
+            return held.lower() in display(self.shown.reference).lower()
+        if self._knows(self.behaviour.hypothesis_skill):
+            return held == self._gold()
+        return self._draw("liking", self.shown.stem, held) > 0.6
 
     def _score(self) -> str:
         """Confidence in the hypothesis, mostly a multiple of five."""

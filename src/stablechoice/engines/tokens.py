@@ -16,4 +16,5 @@ the rule is meant to be a little high, so that a budget is kept."""
 
 def estimated_tokens(request: Request) -> int:
     """Prompt tokens of a request by the stated rule."""
-    return MESSAGE_TOKENS + math.ceil((len(request.prompt) + len(request.prefill)) / CHARACTERS_A_TOKEN)
+    characters = len(request.prompt) + len(request.prefill) + len(request.continuation)
+    return MESSAGE_TOKENS + math.ceil(characters / CHARACTERS_A_TOKEN)

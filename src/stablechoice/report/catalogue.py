@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stablechoice.measures.result import Analysis
+from stablechoice.report import catalogue_abcd as abcd
 from stablechoice.report import catalogue_accuracy as accuracy
 from stablechoice.report import catalogue_cost as cost
+from stablechoice.report import catalogue_first_version as first_version
 from stablechoice.report import catalogue_golds as golds
 from stablechoice.report import catalogue_order as order
+from stablechoice.report import catalogue_pride as pride
 from stablechoice.report import catalogue_repeats as repeats
 from stablechoice.report import catalogue_scores as scores
 from stablechoice.report.extras import Extras
@@ -35,13 +38,19 @@ CATALOGUE: tuple[TableSpec, ...] = (
     accuracy.LOCAL,
     order.OTHER_DENOMINATORS,
     order.BROKEN_FIXED,
+    first_version.ABLATIONS,
     scores.OF_SCORED,
     scores.SWEEP,
     repeats.FALLBACK,
     accuracy.UNSCORED,
+    first_version.TYPES,
     cost.COST,
     cost.PER_POINT,
     repeats.NOISE,
+    pride.BUDGET,
+    abcd.PERMUTATIONS,
+    abcd.COPYING,
+    abcd.MATCHERS,
 )
 """Tables 1–19 of [P2], then those that only [P1] has, then ours."""
 

@@ -8,35 +8,30 @@ from typing import Literal
 
 from stablechoice.cell_name import CellName
 from stablechoice.measures.result import Measure
-from stablechoice.report.catalogue_accuracy import FLIP, MODEL, QUESTIONS, STRATEGY, lead, questions, remark
+from stablechoice.report.catalogue_accuracy import FLIP, MODEL, QUESTIONS, STRATEGY, lead, questions
+from stablechoice.report.extras import CellPrice
 from stablechoice.report.pareto import Point, front
 from stablechoice.report.source import BASELINE, Source
 from stablechoice.report.spec import Basis, TableSpec
 from stablechoice.report.study import Entry
 from stablechoice.report.table import OURS, Column, Row, Value, number, text
 
-Resource = Literal["requests", "tokens", "money", "seconds"]
+Resource = Literal["requests", "tokens", "money"]
 
-RESOURCES: tuple[Resource, ...] = ("requests", "tokens", "money", "seconds")
+RESOURCES: tuple[Resource, ...] = ("requests", "tokens", "money")
 
-_WHY: dict[Resource, str] = {
-    "requests": "not counted",
-    "tokens": "not reported",
-    "money": "no price",
-    "seconds": "see provenance",
-}
-"""What is printed where a resource is not known. Seconds differ from run to run: versioned tables go without them."""
+SECONDS = "see report"
+"""What stands where seconds would: they differ from run to run, and a versioned table depends on answers alone."""
 
 _WORDS: dict[Resource, str] = {
     "requests": "requests a question",
     "tokens": "tokens a question",
-    "money": "US dollars for 1,000 questions",
-    "seconds": "seconds a question",
+    "money": "money for 1,000 questions",
 }
 
 
 def spent(source: Source, cell: CellName, resource: Resource) -> float | None:
-    """What a strategy costs alone: requests, tokens or seconds a question, US dollars for 1,000 questions.
+    """What a strategy costs alone: requests or tokens a question, money for 1,000 questions.
 
     Tokens are means over the questions that report them. None where the resource is not known.
     """
@@ -45,17 +40,29 @@ def spent(source: Source, cell: CellName, resource: Resource) -> float | None:
         return None
     if resource == "requests":
         return found.requests / found.questions
-    if resource == "seconds":
-        seconds = source.extras.seconds.get(cell)
-        return None if seconds is None else seconds / found.questions
     prompt = _mean(found.prompt_tokens, found.prompt_token_questions)
     completion = _mean(found.completion_tokens, found.completion_token_questions)
     if prompt is None or completion is None:
         return None
     if resource == "tokens":
         return prompt + completion
-    price = source.extras.prices.get(cell.model)
-    return None if price is None else 1000 * (prompt * price.prompt + completion * price.completion) / 1_000_000
+    price = source.extras.charges.prices.get(cell)
+    return None if price is None else 1000 * price.of(prompt, completion)
+
+
+def money_by_cell(source: Source) -> dict[CellName, float]:
+    """Money for 1,000 questions of every cell whose tokens and price are known."""
+    found = {cell: spent(source, cell, "money") for cell in source.costs}
+    return {cell: money for cell, money in found.items() if money is not None}
+
+
+def _why(source: Source, cell: CellName, resource: Resource) -> str:
+    """What is printed where a resource is not known."""
+    if resource == "requests":
+        return "not counted"
+    if resource == "money" and cell not in source.extras.charges.prices:
+        return source.extras.charges.missing.get(cell, "no price")
+    return "not reported"
 
 
 def _mean(total: int | None, over: int) -> float | None:
@@ -101,7 +108,8 @@ def _value(source: Source, cell: CellName, measure: Measure) -> float | None:
 def _amount(source: Source, cell: CellName, resource: Resource) -> Value:
     kind: Literal["money", "number"] = "money" if resource == "money" else "number"
     amount = spent(source, cell, resource)
-    return source.missing(kind, cell, _WHY[resource]) if amount is None else number(kind, amount, cell=cell)
+    why = _why(source, cell, resource)
+    return source.missing(kind, cell, why) if amount is None else number(kind, amount, cell=cell)
 
 
 def _cost(source: Source, benchmark: Entry) -> Iterator[Row]:
@@ -112,6 +120,7 @@ def _cost(source: Source, benchmark: Entry) -> Iterator[Row]:
         yield (
             *lead(model, strategy, cell),
             *(_amount(source, cell, resource) for resource in RESOURCES),
+            source.missing("number", cell, SECONDS),
             number("count", order, why=source.gap(cell) or "not counted", cell=cell),
             number("count", marginal, why=source.gap(cell) or "not counted", cell=cell),
             source.estimate(cell, "accuracy", "percent", bounds=False),
@@ -144,6 +153,7 @@ def _per_point(source: Source, benchmark: Entry) -> Iterator[Row]:
                     text(word, cell),
                     gain,
                     *(_price_of_a_point(source, cell, gain, resource) for resource in RESOURCES),
+                    source.missing("number", cell, SECONDS),
                 )
 
 
@@ -165,7 +175,8 @@ def _price_of_a_point(source: Source, cell: CellName, gain: Value, resource: Res
         return number(kind, None, why=gain.why or "no gain", cell=cell)
     ours, theirs = spent(source, cell, resource), spent(source, cell._replace(strategy=BASELINE), resource)
     if ours is None or theirs is None:
-        return number(kind, None, why=_WHY[resource], cell=cell)
+        unknown = cell if ours is None else cell._replace(strategy=BASELINE)
+        return number(kind, None, why=_why(source, unknown, resource), cell=cell)
     return number(kind, (ours - theirs) / gain.value, warning=gain.warning, cell=cell)
 
 
@@ -176,9 +187,39 @@ def _yardsticks(source: Source, benchmark: Entry) -> Iterator[str]:
         f"cost is counted in {'; '.join(named)}."
     )
     yield (
-        "Requests, tokens, money and seconds: what the strategy costs alone, without requests made only to measure "
-        "order sensitivity. Marginal requests: of both kinds, what no shared cell had already made."
+        "Requests, tokens and money: what the strategy costs alone, without requests made only to measure order "
+        "sensitivity. Marginal requests: of both kinds, what no shared cell had already made."
     )
+    yield from _charges(source, benchmark)
+
+
+_SECONDS = (
+    "Seconds differ from run to run and from machine to machine, so no versioned table holds them: the report's "
+    "provenance shows those of this machine's last run."
+)
+
+
+def _charges(source: Source, benchmark: Entry) -> Iterator[str]:
+    """What money rests on: the price file, and every route's price with its discount."""
+    charges = source.extras.charges
+    titles: dict[tuple[str, CellPrice], list[str]] = {}
+    for model, strategy, cell in source.cells(benchmark.key):
+        if cell in charges.prices:
+            titles.setdefault((model.name, charges.prices[cell]), []).append(strategy.title)
+    if not titles:
+        yield "Money: no model here has a price in conf/prices."
+    else:
+        yield (
+            f"Money: {charges.currency}, tokens at the prices of {charges.date} (conf/prices); prompt tokens that a "
+            "provider had cached count in full."
+        )
+    for (name, price), strategies in titles.items():
+        discount = f", batch jobs, a factor of {price.factor:g} included" if price.factor != 1 else ""
+        yield (
+            f"{name}, {', '.join(strategies)}: {price.prompt:g} and {price.completion:g} for a million prompt and "
+            f"completion tokens ({price.route}{discount})."
+        )
+    yield _SECONDS
 
 
 COST = TableSpec(
@@ -191,7 +232,7 @@ COST = TableSpec(
         STRATEGY,
         Column("requests", "Requests / question", "number"),
         Column("tokens", "Tokens / question", "number"),
-        Column("money", "USD / 1,000 questions", "money"),
+        Column("money", "Money / 1,000 questions", "money"),
         Column("seconds", "Seconds / question", "number"),
         Column("order_requests", "Order requests", "count"),
         Column("marginal_requests", "Marginal requests", "count"),
@@ -218,13 +259,14 @@ PER_POINT = TableSpec(
         Column("points", "Points", "delta"),
         Column("requests", "Requests / point", "number"),
         Column("tokens", "Tokens / point", "number"),
-        Column("money", "USD / point", "money"),
+        Column("money", "Money / point", "money"),
         Column("seconds", "Seconds / point", "number"),
     ),
     rows=_per_point,
     basis=Basis(f"accuracy: all questions; {FLIP}"),
-    remarks=remark(
+    remarks=lambda source, benchmark: (
         "No gain: the strategy is not better than Direct there. A negative cost: it is better and cheaper. Costs are "
-        "those of a question, US dollars those of 1,000 questions."
+        "those of a question, money that of 1,000 questions.",
+        *_charges(source, benchmark),
     ),
 )

@@ -22,7 +22,7 @@ from stablechoice.report.study import Entry
 from stablechoice.report.table import FIRST_VERSION, PROSE, Column, Kind, Row, Value, number
 
 SCORING = "hypothesis"
-"""The strategy that asks for scores: IHS."""
+"""The strategy that asks for scores, IHS; those of this beginning are its variants."""
 
 SEEDS = tuple(range(10))
 """Seeds of the tie-break sweep ([P1])."""
@@ -34,7 +34,7 @@ NO_GOLD_MARGIN = "no question with a valid score for gold and a distractor"
 def scoring_cells(source: Source, benchmark: str) -> Iterator[tuple[Entry, Entry, CellName]]:
     """Cells of strategies that ask for scores."""
     for model, strategy, cell in source.cells(benchmark):
-        if strategy.key == SCORING or cell in source.ties:
+        if strategy.key.startswith(SCORING) or cell in source.ties:
             yield model, strategy, cell
 
 
@@ -286,6 +286,7 @@ SWEEP = TableSpec(
     rows=_sweep,
     basis=Basis("all questions, unscored is incorrect"),
     remarks=remark(
-        "The canonical tie-break takes the seed, the question and the tied options; stored: the run's own seed."
+        "The tie-break takes the seed, the question and the tied options (the first version: a draw over their "
+        "letters); stored: the run's own seed."
     ),
 )

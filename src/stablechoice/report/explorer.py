@@ -56,7 +56,7 @@ class Explorer:
         questions: by benchmark, in the order in which they are listed.
         observations: by cell.
         answers: the recorded responses that a cell's observations were read from, its own and those that it shares;
-            repetitions after the main run are left out here.
+            repetitions beyond the main run, where there are any, stand apart below their question.
         prompts: the study's bundle; with it a prompt is stored as what distinguishes it.
         orders: by strategy; where it is `rotations`, readings that differ are a flip; where it is `zero`, no option
             was shown, and shared responses to prompts that show options are another strategy's.
@@ -97,7 +97,9 @@ class Explorer:
             return Detail(key, script_json(question_rows(questions)))
         cells = {
             name.strategy: Answered(
-                self._by_question(name), self._responses(name), self.orders.get(name.strategy) == "rotations"
+                self._by_question(name),
+                *self._responses(name),
+                rotated=self.orders.get(name.strategy) == "rotations",
             )
             for name in self._cells(rest[0], benchmark)
         }
@@ -113,14 +115,17 @@ class Explorer:
         self._check(name, found, "an observation")
         return found
 
-    def _responses(self, name: CellName) -> dict[str, list[Generation]]:
+    def _responses(self, name: CellName) -> tuple[dict[str, list[Generation]], dict[str, list[Generation]]]:
+        """By question: the main run's responses, and those of further repetitions."""
         found: dict[str, list[Generation]] = {}
+        again: dict[str, list[Generation]] = {}
         foreign = self._showing_options() if self.orders.get(name.strategy) == "zero" else frozenset()
         for row in self.answers(name):
-            if row.request.address.repetition == 0 and row.request.address.step not in foreign:
-                found.setdefault(row.request.question_id, []).append(row)
-        self._check(name, found, "a response")
-        return found
+            if row.request.address.step not in foreign:
+                group = again if row.request.address.repetition else found
+                group.setdefault(row.request.question_id, []).append(row)
+        self._check(name, {**found, **again}, "a response")
+        return found, again
 
     def _showing_options(self) -> frozenset[str]:
         return frozenset(step for step, template in self.prompts.templates if "{options}" in template)

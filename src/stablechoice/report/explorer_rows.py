@@ -4,13 +4,15 @@ Questions: `{"rows": [[question_id, subject, question, [option, …], gold, rela
 the options as displayed and is left out where they are displayed as they are.
 
 Answers: `{"words", "literals", "strategies", "rows"}`. Words (steps, reasons, rules, statuses) are given by their
-index in `words`. A row belongs to the question at the same place and is `[responses, observations]`:
+index in `words`. A row belongs to the question at the same place and is `[responses, observations]`, or
+`[responses, observations, repeats]` where something was asked again in the same order:
 
 * response: `[step, rotation, option, prompt, text, status, finish, detail]`; see `prompt_parts` for the prompt;
 * observation, one a strategy in the order of `strategies`, 0 where the strategy was not run:
   `[choice, reason, how, flags, tied, scores, readings, responses]`, with choice -1 for unscored and responses by
   their index in the row;
-* reading: `[rotation, choice, reason, how, tied, similarity]`.
+* reading: `[rotation, choice, reason, how, tied, similarity]`;
+* repeat: `[strategy, repetition, step, text, status, finish, detail]`, with the strategy by its place in `strategies`.
 """
 
 from __future__ import annotations
@@ -39,11 +41,13 @@ class Answered:
     """One cell by question id.
 
     Attributes:
+        again: responses of repetitions beyond the main run.
         rotated: its readings were taken in several orders, so that they may flip.
     """
 
     observations: Mapping[str, Observation]
     responses: Mapping[str, Sequence[Generation]]
+    again: Mapping[str, Sequence[Generation]]
     rotated: bool
 
 
@@ -86,7 +90,8 @@ def answer_rows(
         for key in strategies:
             used = [places[_content(row)] for row in asked.get(key, ())]
             observed.append(_observation(key, question, cells, used, words))
-        rows.append([listed, observed])
+        again = _repeats(question, strategies, cells, words)
+        rows.append([listed, observed, again] if again else [listed, observed])
     return {"words": words.listed, "literals": literals.listed, "strategies": list(strategies), "rows": rows}
 
 
@@ -110,7 +115,7 @@ def flags(observation: Observation, baseline: Observation | None, *, rotated: bo
 
 def _content(row: Generation) -> tuple[Address, str, str]:
     """What makes a response one; why it was asked does not (Direct's rotations are Cyclic's)."""
-    return row.request.address, row.request.prompt, row.response.text
+    return row.request.address, row.request.prompt, _said(row)
 
 
 def _question(question: Question) -> list[Any]:
@@ -123,8 +128,30 @@ def _question(question: Question) -> list[Any]:
 def _response(row: Generation, words: _Numbered, prompt: Sequence[int | str]) -> list[Any]:
     step, rotation, option, _ = row.request.address
     status, finish = words(row.response.status), words(row.response.finish)
-    place = [words(step), rotation, option, list(prompt), row.response.text, status, finish]
+    place = [words(step), rotation, option, list(prompt), _said(row), status, finish]
     return [*place, row.response.detail] if row.response.detail else place
+
+
+def _said(row: Generation) -> str:
+    """The text, or the log-probabilities that were asked for instead."""
+    logprobs = row.response.letter_logprobs
+    if not row.request.wants_probabilities or logprobs is None:
+        return row.response.text
+    begun = f"{row.request.prefill}… " if row.request.prefill else ""
+    return begun + ", ".join(f"{text.strip()}: {value:.4f}" for text, value in logprobs.items())
+
+
+def _repeats(
+    question: Question, strategies: Sequence[str], cells: Mapping[str, Answered], words: _Numbered
+) -> list[list[Any]]:
+    made: list[list[Any]] = []
+    for place, key in enumerate(strategies):
+        rows = cells[key].again.get(question.question_id, ()) if key in cells else ()
+        for row in sorted(rows, key=lambda one: one.request.address.repetition):
+            step, response = words(row.request.address.step), row.response
+            made.append([place, row.request.address.repetition, step, response.text, words(response.status)])
+            made[-1] += [words(response.finish), *([response.detail] if response.detail else [])]
+    return made
 
 
 def _observation(

@@ -9,12 +9,15 @@ from typing import Any
 
 from stablechoice.cell_name import CellName
 from stablechoice.durable import write_whole
-from stablechoice.errors import AnalysisError
+from stablechoice.errors import AnalysisError, DataError
 from stablechoice.measures.cell import Cell
 from stablechoice.measures.result import Analysis
 from stablechoice.report.canvas import laid_out, pdf, style, svg
+from stablechoice.report.catalogue_cost import money_by_cell
+from stablechoice.report.extras import Extras
 from stablechoice.report.plots import forest, interaction, pareto, recall, scatter, scores, ties
 from stablechoice.report.plots.rows import from_csv, to_csv
+from stablechoice.report.source import Source
 from stablechoice.report.study import Study
 
 
@@ -133,8 +136,8 @@ PLOTS: tuple[Plot, ...] = (
         "cost_accuracy",
         "Accuracy against cost",
         "Mean cost of one answered question when the strategy runs alone (requests made only to measure order "
-        "sensitivity are left out). The thin step is each model’s Pareto front. Bars are 95 % intervals "
-        f"(Clopper–Pearson); {_MARKS}.",
+        "sensitivity are left out): in money where every cell has a price, else in tokens or requests. The thin step "
+        f"is each model’s Pareto front. Bars are 95 % intervals (Clopper–Pearson); {_MARKS}.",
         pareto.Price,
         pareto.collect,
         pareto.draw,
@@ -143,15 +146,21 @@ PLOTS: tuple[Plot, ...] = (
 )
 
 
-def draw_figures(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) -> tuple[Figure, ...]:
+def draw_figures(
+    study: Study, analysis: Analysis, cells: Mapping[CellName, Cell], extras: Extras | None = None
+) -> tuple[Figure, ...]:
     """Every figure of a study; one that cannot be drawn says why.
 
     Args:
         cells: by name, as `Cell.of` makes them; cells that are missing are missing from the figures too.
+        extras: as given to the tables; what they charge is the cost in the figure of costs.
     """
+    money = money_by_cell(Source.of(study, analysis, extras))
     figures: list[Figure] = []
     for plot in PLOTS:
         rows = plot.collect(study, analysis, cells)
+        if plot.row_type is pareto.Price:
+            rows = pareto.priced(rows, money)
         if not plot.split or not rows:
             figures.append(_figure(study, plot, plot.name, plot.title, rows))
             continue
@@ -179,6 +188,36 @@ def redraw(study: Study, name: str, csv: str) -> Figure:
     raise AnalysisError(f"there is no figure {name!r}; the figures are: {', '.join(plot.name for plot in PLOTS)}")
 
 
+def read_figures(folder: Path, study: Study) -> tuple[Figure, ...]:
+    """The figures that `write_figures` wrote for this study, in the same order; those that were not drawn say why.
+
+    Raises:
+        DataError: the folder is missing, or a figure lacks one of its files.
+    """
+    if not folder.is_dir():
+        raise DataError(f"{folder}: there are no figures; `stablechoice analyse` draws them")
+    figures: list[Figure] = []
+    for plot in PLOTS:
+        names = {plot.name: plot.title}
+        if plot.split:
+            names = {f"{plot.name}_{entry.key}": f"{plot.title}: {entry.name}" for entry in study.benchmarks}
+        drawn = {name: title for name, title in names.items() if (folder / f"{name}.csv").is_file()}
+        figures += [_read(folder, plot, name, title) for name, title in drawn.items()]
+        if not drawn:
+            figures.append(_not_drawn(plot))
+    return tuple(figures)
+
+
+def _read(folder: Path, plot: Plot, name: str, title: str) -> Figure:
+    try:
+        content = {ending: (folder / f"{name}.{ending}").read_bytes() for ending in ("csv", "svg", "pdf")}
+    except OSError as error:
+        raise DataError(f"{error.filename}: cannot be read ({error.strerror}); analyse the study again") from error
+    text = content["csv"].decode("utf-8")
+    rows = len(from_csv(plot.row_type, text, f"{name}.csv"))
+    return Figure(name, title, plot.caption, _label(plot, title, rows), text, content["svg"], content["pdf"])
+
+
 def write_figures(folder: Path, figures: Sequence[Figure]) -> list[Path]:
     """`<name>.csv`, `.svg` and `.pdf` of every figure that was drawn."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -196,8 +235,16 @@ def write_figures(folder: Path, figures: Sequence[Figure]) -> list[Path]:
 
 def _figure(study: Study, plot: Plot, name: str, title: str, rows: Sequence[Any]) -> Figure:
     if not rows:
-        return Figure(name, title, plot.caption, title, why=f"Not drawn: {plot.needs}.")
-    label = f"{title}. {plot.caption} {len(rows)} rows of data lie beside the figure as CSV."
+        return _not_drawn(plot)
+    label = _label(plot, title, len(rows))
     with style():
         drawn = laid_out(plot.draw(study, tuple(rows)))
         return Figure(name, title, plot.caption, label, to_csv(plot.row_type, rows), svg(drawn), pdf(drawn))
+
+
+def _not_drawn(plot: Plot) -> Figure:
+    return Figure(plot.name, plot.title, plot.caption, plot.title, why=f"Not drawn: {plot.needs}.")
+
+
+def _label(plot: Plot, title: str, rows: int) -> str:
+    return f"{title}. {plot.caption} {rows} rows of data lie beside the figure as CSV."

@@ -82,10 +82,18 @@ _DASHES = ("-", "--", "-.", ":")
 
 
 def strategy_marks(strategies: Sequence[Entry]) -> dict[str, StrategyMark]:
-    """A mark for each strategy by key; one that [P2] does not know takes a spare, in the study's order."""
+    """A mark for each strategy by key; one that [P2] does not know takes a spare, in the study's order.
+
+    Spare markers come again in another hue: twenty-five of them are apart.
+    """
     strangers = [entry.key for entry in strategies if entry.key not in _KNOWN]
-    spare = {key: _SPARE[position % len(_SPARE)] for position, key in enumerate(strangers)}
+    spare = {key: _spare(position) for position, key in enumerate(strangers)}
     return {entry.key: _KNOWN.get(entry.key) or spare[entry.key] for entry in strategies}
+
+
+def _spare(position: int) -> StrategyMark:
+    turn, place = divmod(position, len(_SPARE))
+    return StrategyMark(_SPARE[(place + turn) % len(_SPARE)].shade, _SPARE[place].marker)
 
 
 def model_marks(models: Sequence[Entry]) -> dict[str, ModelMark]:

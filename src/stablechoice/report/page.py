@@ -39,7 +39,7 @@ Placement = Literal["beside", "inside"]
 PAGE = "index.html"
 DETAILS = "explorer"
 
-_SCRIPTS = ("tables.js", "navigation.js", "explorer_view.js", "explorer.js")
+_SCRIPTS = ("tables.js", "navigation.js", "explorer_view.js", "explorer.js", "times.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class Contents:
         comparisons: published numbers beside ours, as tables; may be empty.
         provenance: by cell, what follows from configuration and inputs alone (`provenance.tell`); may be empty.
         tables_at, figures_at: where those files lie, seen from the page.
+        times_at: where `run_times` lie, seen from the page; empty for nowhere. A page with all inside has none.
         table_formats: endings of the files of each table.
     """
 
@@ -66,6 +67,7 @@ class Contents:
     provenance: Mapping[CellName, Mapping[str, Any]] = field(default_factory=dict)
     tables_at: str = "../tables"
     figures_at: str = "../figures"
+    times_at: str = ""
     table_formats: tuple[str, ...] = ("csv", "tex", "md")
 
 
@@ -98,6 +100,7 @@ def report(contents: Contents, placement: Placement = "beside") -> str:
         comparisons=[sheet(table, study, answered) for table in contents.comparisons],
         figures=[(figure, _inline(figure)) for figure in contents.figures],
         told=told,
+        times=contents.times_at if placement == "beside" else "",
         cell_facts=_cell_facts(study, told),
         titles={
             "model": titles(study.models),

@@ -13,7 +13,8 @@ Part = int | str
 """A literal by its number, or a reference: `q` the stem, `o` the options as the rotation shows them, `x` the option
 that the request is about, `t<k>` the text of the row's k-th response."""
 
-_PLACEHOLDER = re.compile(r"(\{(?:question|options|option_text|free_text)\})")
+_PLACEHOLDER = re.compile(r"(\{(?:question|options|option_text|free_text|demonstrations)\})")
+_Piece = tuple[str | None, str]
 
 
 def prompt_parts(
@@ -49,6 +50,8 @@ def _explained(
         "{option_text}": ("x", display(question.options[option])),
     }
     split = _PLACEHOLDER.split(known[step])
+    if split.count("{demonstrations}") == split.count("{options}") == 1:
+        return _behind_demonstrations(request.prompt, split, values)
     pieces = [None if piece == "{free_text}" else values.get(piece, (None, piece)) for piece in split]
     if None not in pieces:
         return [piece for piece in pieces if piece is not None]
@@ -67,3 +70,25 @@ def _with_quoted(
     start, end = sum(len(text) for _, text in before), sum(len(text) for _, text in after)
     quoted = prompt[start : len(prompt) - end]
     return [*before, (f"t{texts[quoted]}" if quoted in texts else None, quoted), *after]
+
+
+def _behind_demonstrations(prompt: str, split: list[str], values: Mapping[str, _Piece]) -> list[_Piece] | None:
+    """A prompt whose demonstrations are the same text for many questions, and whose options may bear any labels.
+
+    Demonstrations are what stands before the last place where the template's text between them and the options stands.
+    """
+    first, second = split.index("{demonstrations}"), split.index("{options}")
+    if first > second:
+        return None
+    before, between, after = (
+        [values.get(piece, (None, piece)) for piece in part]
+        for part in (split[:first], split[first + 1 : second], split[second + 1 :])
+    )
+    middle, end = ("".join(text for _, text in part) for part in (between, after))
+    start = sum(len(text) for _, text in before)
+    at = prompt.rfind(middle, start, len(prompt) - len(end)) if middle else -1
+    if at < 0:
+        return None
+    block = prompt[at + len(middle) : len(prompt) - len(end)]
+    shown: _Piece = values["{options}"] if block == values["{options}"][1] else (None, block)
+    return [*before, (None, prompt[start:at]), *between, shown, *after]

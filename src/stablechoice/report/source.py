@@ -20,6 +20,7 @@ from stablechoice.measures.result import (
     Repeats,
     Ties,
 )
+from stablechoice.measures.strata import Stratum
 from stablechoice.report.extras import Extras, Reasons, Relational
 from stablechoice.report.study import Entry, Study
 from stablechoice.report.table import MOST_UNSCORED, Kind, Value, number
@@ -67,6 +68,7 @@ class Source:
     repeats: Mapping[CellName, Repeats]
     reasons: Mapping[CellName, Reasons]
     relational: Mapping[CellName, Relational]
+    strata: Mapping[CellName, tuple[Stratum, ...]]
     present: frozenset[CellName]
 
     @classmethod
@@ -98,6 +100,7 @@ class Source:
             repeats=indexed(more.repeats, lambda row: row.cell, "repeats"),
             reasons=indexed(more.reasons, lambda row: row.cell, "counts of reasons"),
             relational=indexed(more.relational, lambda row: row.cell, "counts of relational questions"),
+            strata=more.strata,
             present=frozenset(estimate.cell for estimate in analysis.estimates if estimate.questions > 0),
         )
 

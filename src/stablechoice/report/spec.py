@@ -112,7 +112,13 @@ def _size(source: Source, benchmark: Entry) -> str:
         return "n: no cell of this benchmark was run."
     whole = max(sizes.values())
     partial = [f"{cell.model} {cell.strategy} {size}" for cell, size in sorted(sizes.items()) if size < whole]
-    return f"n = {whole} questions" + (f"; partial: {', '.join(partial)}." if partial else ".")
+    left_out = sorted(
+        f"{cell.model} {cell.strategy} {found.left_out}"
+        for cell, found in source.reasons.items()
+        if cell.benchmark == benchmark.key and found.left_out
+    )
+    why = f" Left out for their number of options, which the method needs to be one: {', '.join(left_out)}."
+    return f"n = {whole} questions" + (f"; partial: {', '.join(partial)}." if partial else ".") + why * bool(left_out)
 
 
 def _families(source: Source, benchmark: Entry, family: Literal["none", "all", "scored"]) -> str:

@@ -70,6 +70,7 @@ def build_command(recipe: Recipe, environ: Mapping[str, str], scratch: Path) -> 
         "COMMIT": commit,
         "LOCK_SHA256": recipe.lock_sha256,
         "RECIPE_SHA256": recipe.sha256,
+        "REQUIREMENTS_SHA256": recipe.requirements_sha256,
         "SOURCE_DATE_EPOCH": str(committed_at(recipe.root) or EPOCH),
     }
     # An attestation, which one of the two image stores would add, holds times: without it equal builds have equal ids.

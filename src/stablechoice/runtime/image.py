@@ -45,9 +45,13 @@ class Recipe:
         return self.root / "requirements" / f"{self.kind}.lock"
 
     @property
-    def files(self) -> tuple[Path, ...]:
+    def requirements(self) -> tuple[Path, ...]:
         names = ("cpu.lock", "cuda.lock", "models.lock", "dev.in", "image.sh")
-        return (self.dockerfile, *(self.root / "requirements" / name for name in names))
+        return tuple(self.root / "requirements" / name for name in names)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.dockerfile, *self.requirements)
 
     @property
     def cuda(self) -> str | None:
@@ -58,6 +62,12 @@ class Recipe:
     @property
     def lock_sha256(self) -> str:
         return _sha256(self.lock)
+
+    @property
+    def requirements_sha256(self) -> str:
+        """Hash of what `sha256sum` says of the files that go to the builder, which compares it with what it got."""
+        said = "".join(f"{_sha256(path)}  {path.name}\n" for path in self.requirements)
+        return hashlib.sha256(said.encode("utf-8")).hexdigest()
 
     @property
     def sha256(self) -> str:

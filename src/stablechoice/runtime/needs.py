@@ -43,8 +43,8 @@ class Needs:
         Raises:
             ConfigError, ModelError: a file of the study is missing, broken or left open.
         """
-        models = {key: configuration.group("model", key) for key in configuration.study.models}
-        engines = [part for key, model in models.items() for part in _engines(configuration, key, model["engine"])]
+        models = {key: configuration.group("model", key) for key in configuration.asked_models}
+        engines = [part for key, model in models.items() for part in engines_of(configuration, key, model["engine"])]
         return cls(
             network=_network(str(engine["base_url"]) for _, engine in engines if engine.get("base_url")),
             keys=_distinct((str(e["key_variable"]), file) for file, e in engines if e.get("key_variable")),
@@ -55,7 +55,7 @@ class Needs:
         )
 
 
-def _engines(
+def engines_of(
     configuration: Configuration, model: str, engine: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """(conf/engine file, its values) of a model's engine and of those that it passes requests on to."""
@@ -63,7 +63,7 @@ def _engines(
     yield f"conf/engine/{name}.yaml", engine
     for value in engine.values():
         if isinstance(value, Mapping) and "_target_" in value:
-            yield from _engines(configuration, model, value)
+            yield from engines_of(configuration, model, value)
 
 
 def _distinct(items: Iterable[_T]) -> tuple[_T, ...]:

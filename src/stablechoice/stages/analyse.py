@@ -28,6 +28,7 @@ from stablechoice.report.published import load_published
 from stablechoice.report.study import Entry, Study, whole_grid
 from stablechoice.report.table import Table
 from stablechoice.report.writing import write_metrics, write_tables
+from stablechoice.stages.abcd import abcd
 from stablechoice.stages.repeated import repeated
 from stablechoice.stages.routes import Routes
 from stablechoice.strategies.hypothesis import IndependentHypothesis
@@ -97,7 +98,12 @@ def results(configuration: Configuration, golds: Mapping[str, Collection[str]] |
         grid=study.cells,
         relational_golds=relational_golds(configuration, relational, golds or {}),
     )
-    extras = extras_of(cells.values(), repeats=repeated(configuration, cells), charges=Routes(configuration).charges())
+    extras = extras_of(
+        cells.values(),
+        repeats=repeated(configuration, cells),
+        charges=Routes(configuration).charges(),
+        abcd=abcd(configuration, cells, observations),
+    )
     return Results(grid(configuration), observations, cells, analysis, extras)
 
 

@@ -18,8 +18,9 @@ from stablechoice.errors import ConfigError, EngineError, ModelError
 from stablechoice.journal import Journal
 from stablechoice.progress import Meter, duration
 from stablechoice.runtime.provenance import machine, packages, source_state, write_provenance
+from stablechoice.stages.asked import asked_plans, asking, part_of, questions_of
 from stablechoice.stages.beside import beside
-from stablechoice.stages.cell import cell_plan, derived, engine_of, repeat_plans, study_questions
+from stablechoice.stages.cell import engine_of
 from stablechoice.stages.taken_over import take_over
 
 RETRY = "retry=failed"
@@ -77,23 +78,21 @@ def _answer_here(configuration: Configuration, models: Sequence[str], *, matched
     Args:
         matched: answer the strategies whose second stage asks another model, instead of all the others.
     """
-    study, layout = configuration.study, configuration.layout()
-    asking = [
-        s for s in study.strategies if not derived(configuration, s) and bool(configuration.matchers(s)) is matched
-    ]
-    if not asking:
+    study, layout, part = configuration.study, configuration.layout(), part_of(configuration)
+    strategies = asking(configuration, matched=matched)
+    if not strategies:
         return True
-    questions = {b: study_questions(configuration, b) for b in study.benchmarks}
+    questions = questions_of(configuration)
     complete = True
     with Journal.open(layout.journal) as journal:
         for model in models:
-            cells = [CellName(model, b, s) for b in study.benchmarks for s in asking]
+            cells = [CellName(model, b, s) for b in study.benchmarks for s in strategies]
             with locked(layout.locks, study.key, cells):
-                take_over(journal, configuration, cells)
-                plans = [cell_plan(configuration, cell, questions[cell.benchmark]) for cell in cells]
-                again = [one for b in study.benchmarks for one in repeat_plans(configuration, model, b)]
-                plans += [one for one in again if bool(one.others) is matched]
+                if part is None:  # a shard's journal holds its own questions alone
+                    take_over(journal, configuration, cells)
+                plans = asked_plans(configuration, model, questions, matched=matched, part=part)
                 record = "answering_matched" if matched else "answering"
+                record += f".shard-{part.number}-of-{part.of}" if part else ""
                 try:
                     complete = _answer_model(configuration, journal, model, plans, record) and complete
                 except (EngineError, ModelError) as error:

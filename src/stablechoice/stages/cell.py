@@ -50,8 +50,8 @@ def cell_plan(
     shared: Mapping[str, Response] | None = None,
 ) -> CellPlan:
     """One cell ready to be asked; a strategy that learns from its cell is bound to it, and asks what it learns from."""
-    strategy = configuration.strategy(cell.strategy)
-        strategy=demonstrated(configuration, cell),
+    strategy = demonstrated(configuration, cell)
+    if isinstance(strategy, Calibrated):
         strategy = strategy.bound(questions, read_questions(configuration.layout().questions(cell.benchmark)))
         questions = [*questions, *strategy.further]
     return CellPlan(

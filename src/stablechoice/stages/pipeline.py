@@ -11,7 +11,8 @@ import yaml
 
 from stablechoice.cell_name import CellName
 from stablechoice.configuration import Configuration, choices
-from stablechoice.errors import ConfigError
+from stablechoice.errors import ConfigError, OpenError
+from stablechoice.questions.source import is_open
 from stablechoice.stages.stage_blocks import Stages, benchmark_stages, cell_stages, repeat_stages, study_wide_stages
 
 _HEAD = "# Written by `make pipeline` from {source}: edit that, run `make pipeline`, and commit both.\n"
@@ -59,7 +60,8 @@ def benchmarks_pipeline(configuration: Configuration) -> dict[str, Any]:
     """Prepare and sample each benchmark of `conf/benchmark`; a study pulls those that it needs."""
     stages: Stages = {}
     for key in choices(configuration.conf, "benchmark"):
-        stages |= benchmark_stages(key, configuration.benchmark(key))
+        if not is_open(configuration.conf / "benchmark" / f"{key}.yaml"):  # what a person must fill in first
+            stages |= benchmark_stages(key, configuration.benchmark(key))
     return {"stages": stages}
 
 
@@ -80,14 +82,24 @@ def render(pipeline: dict[str, Any], source: str, depth: int) -> str:
 
 
 def pipelines(root: Path, study: str | None = None) -> dict[Path, str]:
-    """Every pipeline file with its text: the benchmarks' and each study's (or one study's)."""
+    """Every pipeline file with its text: the benchmarks' and each study's (or one study's).
+
+    Raises:
+        OpenError: the one study leaves a value open; of all studies such a one has no pipeline until it is filled in.
+    """
     configuration = Configuration(root=root)
     files = {root / "data" / "benchmarks" / "dvc.yaml": render(benchmarks_pipeline(configuration), "conf/benchmark", 2)}
     for name in [study] if study else choices(root / "conf", "study"):
         one, source = Configuration((f"study={name}",), root), f"conf/study/{name}.yaml"
+        try:
+            checked = one.checked()
+        except OpenError:
+            if study:
+                raise
+            continue
         described = {
             cells_file(root, name, model, benchmark): cells_pipeline(one, model, benchmark)
-            for model in one.checked().models
+            for model in checked.models
             for benchmark in one.study.benchmarks
         }
         described[pipeline_file(root, name)] = study_pipeline(one)

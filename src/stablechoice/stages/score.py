@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import Planned, verified
 from stablechoice.configuration import Configuration
 from stablechoice.errors import PlanError
@@ -12,10 +13,13 @@ from stablechoice.generations import read
 from stablechoice.observation import Observation
 from stablechoice.observations import write_observations
 from stablechoice.questions.question import Question
+from stablechoice.questions.question_type import question_types
 from stablechoice.questions.relational import is_relational
+from stablechoice.reading.similarity import Similarity
 from stablechoice.request import Address, Response
 from stablechoice.stages.cell import cell_plan, derived, shared_generations, study_questions
-from stablechoice.strategies.strategy import Reader, Strategy
+from stablechoice.stages.embedders import ablated_embedders
+from stablechoice.strategies.strategy import Bound, Reader, Strategy
 
 
 def _answered(planned: Planned) -> Response:
@@ -51,36 +55,57 @@ def observe(question: Question, planned: Sequence[Planned], strategy: Strategy, 
         marginal_requests=sum(not p.shared for p in planned),
         prompt_tokens=_tokens([_answered(p).prompt_tokens for p in needed]),
         completion_tokens=_tokens([_answered(p).completion_tokens for p in needed]),
+        types=question_types(question),
+        matches=outcome.matches,
     )
 
 
 def score(
     questions: Sequence[Question], planned: Sequence[Planned], strategy: Strategy, reader: Reader
 ) -> list[Observation]:
-    """All observations of a cell, in the order of its questions; texts are embedded once, in batches."""
+    """All observations of a cell, in the order of its questions; texts are embedded once, in batches.
+
+    A strategy that learns from its cell does so first, from all of the answers.
+    """
     by_question: dict[str, list[Planned]] = defaultdict(list)
     for one in planned:
         by_question[one.request.question_id].append(one)
-    texts: list[str] = []
-    for question in questions:
-        answers: dict[Address, Response] = {p.request.address: _answered(p) for p in by_question[question.question_id]}
-        texts += strategy.texts(question, answers)
+    answers: dict[str, dict[Address, Response]] = {
+        q.question_id: {p.request.address: _answered(p) for p in by_question[q.question_id]} for q in questions
+    }
+    if isinstance(strategy, Bound):
+        strategy = strategy.settled(answers)
+    texts = [text for q in questions for text in strategy.texts(q, answers[q.question_id])]
     if texts:
-        reader.similarity.warm(texts)
+        for embedder in (reader.similarity, *reader.embedders.values()):
+            if not isinstance(embedder, str):
+                embedder.warm(texts)
     return [observe(q, by_question[q.question_id], strategy, reader) for q in questions]
 
 
-def run(overrides: Sequence[str]) -> int:
-    configuration = Configuration(tuple(overrides))
-    cell = configuration.cell()
+def score_cell(configuration: Configuration, cell: CellName, similarity: Similarity) -> None:
+    """Read a cell's recorded answers and write its observations.
+
+    Raises:
+        DataError: a file is missing or breaks its format.
+        ModelError: the embedder is needed and is not at hand.
+        PlanError: the recorded requests are not those that would be asked today.
+    """
     layout = configuration.layout()
     recorded = shared_generations(configuration, cell)
     shared = {row.key: row.response for row in recorded}
     own = [] if derived(configuration, cell.strategy) else read(layout.generations(cell))
     questions = study_questions(configuration, cell.benchmark)
-    planned = verified(cell_plan(configuration, cell, questions, shared), own)
+    plan = cell_plan(configuration, cell, questions, shared)
+    planned = verified(plan, own)
     source = configuration.benchmark(cell.benchmark)
-    reader = Reader(source.benchmark, configuration.study.seed, configuration.similarity())
-    observations = score(questions, planned, configuration.strategy(cell.strategy), reader)
+    embedders = ablated_embedders(configuration, cell.strategy, similarity)
+    reader = Reader(source.benchmark, configuration.study.seed, similarity, embedders)
+    observations = score(plan.questions, planned, plan.strategy, reader)
     write_observations(layout.observations(cell), observations)
+
+
+def run(overrides: Sequence[str]) -> int:
+    configuration = Configuration(tuple(overrides))
+    score_cell(configuration, configuration.cell(), configuration.similarity())
     return 0

@@ -7,6 +7,7 @@ from typing import Any
 
 from stablechoice.cell_name import CellName
 from stablechoice.configuration import Configuration
+from stablechoice.engines.offer import Offering
 from stablechoice.configuration.external import external_strategies
 from stablechoice.prompts import Prompts
 from stablechoice.questions.source import Source
@@ -21,6 +22,7 @@ _READING_CODE = [
         "cell_plan.py",
         "configuration",
         "engines/embedder.py",
+        "engines/hub_embedder.py",
         "generations.py",
         "observation.py",
         "observations.py",
@@ -29,6 +31,8 @@ _READING_CODE = [
         "reading",
         "request.py",
         "stages/cell.py",
+        "stages/demonstrated.py",
+        "stages/embedders.py",
         "stages/score.py",
         "strategies",
     )
@@ -73,8 +77,11 @@ def _words(configuration: Configuration, strategies: list[str], *, reading: bool
     return "".join(f" {word}={value}" for word, value in words.items() if reading or word != "package")
 
 
-def _reading(configuration: Configuration, benchmark: str) -> list[Any]:
-    return _whole([f"benchmark/{benchmark}", f"embedder/{configuration.study.embedder}"])
+def _reading(configuration: Configuration, benchmark: str, *strategies: str) -> list[Any]:
+    embedders = [configuration.study.embedder]
+    for strategy in strategies:
+        embedders += getattr(configuration.strategy(strategy), "embedders", ())
+    return _whole([f"benchmark/{benchmark}", *(f"embedder/{name}" for name in dict.fromkeys(embedders))])
 
 
 def _keys(configuration: Configuration, model: str, benchmark: str) -> str:
@@ -108,7 +115,7 @@ def cell_stages(configuration: Configuration, cell: CellName, prompts: Prompts) 
         }
     stages[f"score-{strategy}"] = {
         "cmd": f"stablechoice score {keys}{reading}",
-        "params": params + _reading(configuration, cell.benchmark),
+        "params": params + _reading(configuration, cell.benchmark, strategy),
         "deps": asked + recorded + ([] if derived else [own]) + _READING_CODE,
         "outs": [observed],
     }
@@ -158,6 +165,8 @@ def study_wide_stages(configuration: Configuration) -> Stages:
     words = _words(configuration, list(study.strategies), reading=True)
     inputs = [f"data/benchmarks/{benchmark}.jsonl" for benchmark in study.benchmarks]
     inputs += [configuration.benchmark(benchmark).manifest for benchmark in study.benchmarks]
+    if any(isinstance(configuration.model(model).engine, Offering) for model in study.models):
+        inputs.append("conf/prices")
     inputs += ["data/published", f"conf/prompt/{study.prompts}", _CODE]
     uncached: dict[str, Any] = {"cache": False}
     # A study that nobody has run yet must not make `dvc metrics` and `dvc plots` of the others complain.

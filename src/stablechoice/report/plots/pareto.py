@@ -16,7 +16,7 @@ from stablechoice.report.plots.estimates import estimates_by_cell
 from stablechoice.report.plots.panels import cell_legends, held, panel_grid, point, whisker
 from stablechoice.report.study import Study
 
-Unit = Literal["tokens", "requests"]
+Unit = Literal["money", "tokens", "requests"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Price:
     Attributes:
         requests, tokens: mean for each question; tokens (prompt and completion) are empty where a response did not
             report them.
+        money: for 1,000 questions; empty where the route has no price.
         front: `yes` where no other strategy of the same model and benchmark costs at most as much and is at least as
             accurate, one of them strictly.
         unit: what `front` and the figure count as cost.
@@ -36,6 +37,7 @@ class Price:
     strategy: str
     requests: float
     tokens: float | None
+    money: float | None
     accuracy: float
     accuracy_low: float | None
     accuracy_high: float | None
@@ -50,7 +52,8 @@ class Price:
     @property
     def cost(self) -> float:
         """Mean cost of a question in `unit`."""
-        return self.tokens if self.unit == "tokens" and self.tokens is not None else self.requests
+        known = {"money": self.money, "tokens": self.tokens}.get(self.unit)
+        return self.requests if known is None else known
 
 
 def collect(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) -> tuple[Price, ...]:  # noqa: ARG001
@@ -69,9 +72,25 @@ def collect(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) ->
         estimate, requests = accuracies[name], costs[name].requests / costs[name].questions
         if estimate.value is not None:
             bounds = (estimate.value, estimate.low, estimate.high)
-            rows.append(Price(*name, requests, tokens[name], *bounds, unit, "no"))
+            rows.append(Price(*name, requests, tokens[name], None, *bounds, unit, "no"))
+    return _with_fronts(rows)
+
+
+def priced(rows: Sequence[Price], money: Mapping[CellName, float]) -> tuple[Price, ...]:
+    """The same cells with what they cost in money, which is the cost where every cell has a price.
+
+    Args:
+        money: for 1,000 questions, by cell.
+    """
+    paid = [replace(row, money=money.get(row.cell)) for row in rows]
+    if not paid or any(row.money is None for row in paid):
+        return tuple(paid)
+    return _with_fronts([replace(row, unit="money") for row in paid])
+
+
+def _with_fronts(rows: Sequence[Price]) -> tuple[Price, ...]:
     best = _fronts(rows)
-    return tuple(replace(row, front="yes") if row.cell in best else row for row in rows)
+    return tuple(replace(row, front="yes" if row.cell in best else "no") for row in rows)
 
 
 def _fronts(rows: Sequence[Price]) -> frozenset[CellName]:
@@ -104,8 +123,14 @@ def draw(study: Study, rows: tuple[Price, ...]) -> Any:
         for row in here:
             upright = whisker(row.accuracy_low, row.accuracy_high, row.accuracy)
             point(axes, row.cost, row.accuracy, strategies[row.strategy], models[row.model], upright=upright)
-        axes.set(title=benchmark.name, ylabel="Accuracy, %", xlabel=f"{rows[0].unit.capitalize()} for each question")
-        if rows[0].unit == "tokens":
+        unit = rows[0].unit
+        label = "Money for 1,000 questions" if unit == "money" else f"{unit.capitalize()} for each question"
+        axes.set(title=benchmark.name, ylabel="Accuracy, %", xlabel=label)
+        if unit == "money":
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(lambda cost, _: f"{cost:g}")
+            axes.xaxis.set_minor_formatter(lambda cost, _: f"{cost:g}" if f"{cost:e}"[0] in "25" else "")
+        if unit == "tokens":
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter(lambda cost, _: f"{cost:,.0f}")
             axes.xaxis.set_minor_formatter(lambda cost, _: f"{cost:,.0f}" if str(int(cost))[0] in "25" else "")

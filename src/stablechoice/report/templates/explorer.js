@@ -188,5 +188,5 @@ const stablechoice = (() => {
   setTimeout(() => {
     if (!follow()) watcher.observe(document.getElementById("explorer"));
   });
-  return { receive };
+  return { receive, received: (key) => loaded.get(key) };
 })();

@@ -63,7 +63,8 @@ const explorerView = (() => {
     return found;
   }
 
-  const named = (about, labels, option) => `${labels[option]} · ${about.shown[option]}`;
+  const named = (about, labels, option) =>
+    option < about.shown.length ? `${labels[option]} · ${about.shown[option]}` : "none of the options";
 
   function optionList(about, labels, chosen, order = 0) {
     const list = element("ol", { class: "options" });
@@ -92,13 +93,18 @@ const explorerView = (() => {
     return line;
   }
 
-  function exchange(asked, about, answers, labels, row) {
+  function answered(asked) {
     const head = element("p", { class: "step" }, element("code", {}, asked.step));
     if (asked.status !== "ok") head.append(" ", badge(spoken(asked.status), "bad"));
     if (asked.finish === "length") head.append(" ", badge("cut at the token cap", "note"));
     const box = element("div", { class: "exchange" }, head);
     if (asked.status === "ok") box.append(element("pre", { class: "response", tabindex: "0" }, asked.text));
     else box.append(element("p", { class: "absent" }, asked.detail || "No answer came back."));
+    return box;
+  }
+
+  function exchange(asked, about, answers, labels, row) {
+    const box = answered(asked);
     const shown = element("details", { class: "prompt" }, element("summary", {}, "Prompt"));
     shown.addEventListener("toggle", () => {
       if (shown.open && shown.children.length === 1) shown.append(element("pre", { tabindex: "0" }, prompt(asked, about, answers, labels, row)));
@@ -144,6 +150,18 @@ const explorerView = (() => {
       );
     }
     return made;
+  }
+
+  // What was asked again in the same order, a card for each repetition; only some questions have that.
+  function repeats(row, at, answers) {
+    const word = (number) => answers.words[number];
+    const made = (row[2] ?? []).filter(([strategy]) => strategy === at).map(([, repetition, step, text, status, finish, detail]) => ({
+      repetition, step: word(step), text, status: word(status), finish: word(finish), detail: detail ?? "",
+    }));
+    return [...new Set(made.map((one) => one.repetition))].map((repetition) => {
+      const parts = made.filter((one) => one.repetition === repetition);
+      return card(`Repetition ${repetition}`, ...parts.map(answered));
+    });
   }
 
   function orders(seen, labels) {
@@ -205,6 +223,8 @@ const explorerView = (() => {
       );
       if (seen === null) box.append(element("p", { class: "absent" }, "Not run."));
       else box.append(element("div", { class: "cards" }, ...cards(seen, about, context.answers, labels, row)));
+      const again = repeats(row, at, context.answers);
+      if (again.length > 0) box.append(element("h5", {}, "Asked again in the same order"), element("div", { class: "cards" }, ...again));
     }
     draw(strategy);
     return box;

@@ -1,0 +1,93 @@
+"""The engine of a big local model: a serving engine that the run starts, asks through OpenAI's protocol, and stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from stablechoice.engines.openai_api import OpenAIEngine
+from stablechoice.errors import EngineError
+from stablechoice.request import Decoding, Request, Response
+from stablechoice.runtime.server import Server, Start, check_loopback
+
+
+class ServedEngine:
+    """Starts its server at the first request. A model of this kind has its turn as other local ones do.
+
+    Args:
+        model: the `conf/model` file, as for `OpenAIEngine`.
+        name: the `conf/engine` file's own name.
+        base_url: address on this machine that `/chat/completions` is appended to; port 0 stands for any free one, so
+            that two shards can share a node.
+        start: see `server.Start`.
+        max_tokens_field, prefill, ask_letters, letters, limits: as for `OpenAIEngine`.
+
+    Raises:
+        ConfigError: an unknown key, or a value that is not allowed.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: Mapping[str, Any],
+        name: str,
+        base_url: str,
+        start: Mapping[str, Any],
+        max_tokens_field: str = "max_tokens",
+        prefill: str = "none",
+        ask_letters: Mapping[str, Any] | None = None,
+        letters: str = "sum",
+        limits: Mapping[str, Any] | None = None,
+    ) -> None:
+        where = f"conf/engine/{name}.yaml"
+        check_loopback(where, base_url)
+        self._start = Start.of(where, start)
+        self._asked = {
+            "model": model,
+            "name": name,
+            "max_tokens_field": max_tokens_field,
+            "prefill": prefill,
+            "ask_letters": ask_letters,
+            "letters": letters,
+            "limits": limits,
+        }
+        self._planned = self._engine(base_url)
+        served_as, root = str(model.get("served_as")), Path(str(model.get("root", ".")))
+        self._server = Server(where, self._start, served_as, base_url, root)
+        self._engine_up: OpenAIEngine | None = None
+
+    def _engine(self, base_url: str) -> OpenAIEngine:
+        return OpenAIEngine(base_url=base_url, **self._asked)  # type: ignore[arg-type]
+
+    def identity(self) -> Mapping[str, Any]:
+        """As of a server that somebody else runs, and how this one is started: another flag is another model."""
+        return {**self._planned.identity(), "server": self._start.identity()}
+
+    def answer(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[tuple[int, Response]]:
+        """Answer all requests, as they come back.
+
+        Raises:
+            EngineError: the server cannot be started or ended, or see `HostedEngine.answer`.
+        """
+        self._planned.check(requests, decoding)
+        if not requests:
+            return
+        if self._engine_up is None:
+            self._server.start()
+            self._engine_up = self._engine(self._server.base_url)
+        try:
+            yield from self._engine_up.answer(requests, decoding)
+        except EngineError:
+            self._server.check()
+            raise
+
+    def facts(self) -> Mapping[str, Any]:
+        """What was asked, and what answered: the server, its version and its flags."""
+        asked = self._engine_up or self._planned
+        return {**asked.facts(), "server": self._server.facts()}
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._server.stop()
+        self._engine_up = None

@@ -1,0 +1,241 @@
+"""A serving engine of the run's own: started once, asked, stopped with all that it started, and named when it fails."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stablechoice.configuration import Configuration
+from stablechoice.errors import ConfigError, EngineError
+from stablechoice.request import Address, Decoding, Request, canonical_json
+from stablechoice.runtime.served import ServedEngine
+from tests.conftest import ROOT
+
+SERVER = str(Path(__file__).with_name("serving.py"))
+COMMAND = [sys.executable, SERVER, "{host}", "{port}"]
+QUICK = {"attempts": 2, "first_wait_seconds": 0.01, "longest_wait_seconds": 0.01, "failures_in_a_row": 1}
+DECODING = Decoding(0.0, 16)
+REQUESTS = [Request(f"{n:016x}", Address("direct_mcq"), f"Question {n}?") for n in range(6)]
+
+
+def engine(base_url: str = "http://127.0.0.1:0/v1", **start: Any) -> ServedEngine:
+    return ServedEngine(
+        model={"key": "big", "served_as": "big-70b", "root": str(ROOT)},
+        name="own",
+        base_url=base_url,
+        start={"command": COMMAND, "ready": "/health", **start},
+        limits=QUICK,
+    )
+
+
+@pytest.fixture
+def opened() -> Iterator[list[ServedEngine]]:
+    engines: list[ServedEngine] = []
+    yield engines
+    for one in engines:
+        one.close()
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text("utf-8")
+    except OSError:
+        return False
+
+
+def servers() -> set[int]:
+    """Processes that run this room's server."""
+    found = subprocess.run(["pgrep", "-f", SERVER], capture_output=True, text=True, check=False).stdout.split()
+    return {int(pid) for pid in found if alive(int(pid))}
+
+
+def test_it_starts_with_the_first_request_answers_and_stops() -> None:
+    before = servers()
+    one = engine(options={"child": 1})
+    assert servers() == before
+    assert [response.text for _, response in one.answer(REQUESTS, DECODING)] == ["B"] * 6
+    (pid,) = servers() - before
+    (child,) = [
+        int(word) for word in subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split()
+    ]
+    assert list(one.answer(REQUESTS[:1], DECODING))
+    assert servers() - before == {pid}
+    one.close()
+    assert not alive(pid)
+    assert not alive(child)
+
+
+def test_nothing_is_started_for_no_request() -> None:
+    before = servers()
+    one = engine()
+    assert list(one.answer([], DECODING)) == []
+    assert servers() == before
+    one.close()
+
+
+def test_facts_name_the_server_its_version_and_its_flags(opened: list[ServedEngine]) -> None:
+    one = engine(
+        options={"tensor-parallel-size": 8, "quantization": "fp8", "child": None, "enforce-eager": False},
+        version_command=[sys.executable, "-c", "print('starting'); print('1.2.3')"],
+        within=["env", "A=1"],
+    )
+    opened.append(one)
+    list(one.answer(REQUESTS[:1], DECODING))
+    facts = one.facts()
+    assert facts["server"] == {
+        "command": COMMAND,
+        "flags": ["--quantization", "fp8", "--tensor-parallel-size", "8"],
+        "within": ["env", "A=1"],
+        "version": "1.2.3",
+    }
+    assert facts["served"] == [{"model": "big-70b", "provider": "", "answers": 1}]
+    assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d+/v1", facts["base_url"])
+
+
+def test_flags_and_version_are_part_of_what_an_answer_is_recorded_under_and_the_place_is_not() -> None:
+    plain = engine(options={"dtype": "auto"})
+    identity = canonical_json(dict(plain.identity()))
+    assert canonical_json(dict(engine(options={"dtype": "auto", "quantization": "fp8"}).identity())) != identity
+    assert canonical_json(dict(engine(options={"dtype": "auto"}, version="1.2.3").identity())) != identity
+    same = engine(options={"dtype": "auto", "x": None}, within=["env"], ready_minutes=3, environment={"A": "1"})
+    assert canonical_json(dict(same.identity())) == identity
+    # Written out, since identities must not change unnoticed: with them every answer would be asked anew.
+    assert plain.identity()["server"] == {"command": COMMAND, "flags": ["--dtype", "auto"], "version": None}
+    assert plain.identity()["base_url"] == "http://127.0.0.1:0/v1"
+
+
+def test_another_version_than_the_one_asked_for_is_refused() -> None:
+    one = engine(version_command=[sys.executable, "-c", "print('1.2.3')"], version="1.2.4")
+    with pytest.raises(EngineError, match=r"asks for 1\.2\.4, and .* here is 1\.2\.3; install that version"):
+        list(one.answer(REQUESTS, DECODING))
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(EngineError, match=rf"conf/engine/own\.yaml: port {port} of 127\.0\.0\.1 is taken"):
+            list(engine(f"http://127.0.0.1:{port}/v1").answer(REQUESTS, DECODING))
+
+
+def test_a_server_that_is_not_ready_in_time_is_named_and_ended() -> None:
+    before = servers()
+    with pytest.raises(EngineError, match=r"did not answer /health within 0\.02 minutes.*raise 'ready_minutes'"):
+        list(engine(options={"unready": 1}, ready_minutes=0.02).answer(REQUESTS, DECODING))
+    assert servers() == before
+
+
+def test_a_server_that_ends_before_it_is_ready_is_named_with_its_last_words() -> None:
+    command = [sys.executable, "-c", "import sys; print('no CUDA device'); sys.exit(3)"]
+    with pytest.raises(EngineError, match=r"ended with exit code 3 before it was ready, last saying 'no CUDA device'"):
+        list(engine(command=command).answer(REQUESTS, DECODING))
+
+
+def test_a_server_that_dies_in_the_middle_is_named_and_what_it_answered_stands(opened: list[ServedEngine]) -> None:
+    one = engine(options={"after": 4})
+    opened.append(one)
+    one_by_one = one.answer(REQUESTS[:3], DECODING)
+    assert len(list(one_by_one)) == 3
+    with pytest.raises(
+        EngineError, match=r"the server ended with exit code 7 while it was asked, last saying 'out of memory' \(log: "
+    ):
+        list(one.answer(REQUESTS[3:], DECODING))
+
+
+def test_a_server_that_is_killed_is_named_by_its_signal(opened: list[ServedEngine]) -> None:
+    before = servers()
+    one = engine()
+    opened.append(one)
+    list(one.answer(REQUESTS[:1], DECODING))
+    (pid,) = servers() - before
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(EngineError, match="the server ended by SIGKILL while it was asked"):
+        list(one.answer(REQUESTS[1:], DECODING))
+
+
+def test_a_program_that_is_missing_is_named() -> None:
+    with pytest.raises(EngineError, match=r"no-such-server is not here; install it, name a container"):
+        list(engine(command=["no-such-server"]).answer(REQUESTS, DECODING))
+    with pytest.raises(EngineError, match=r"the folder .*nowhere is not here"):
+        list(engine(folder="nowhere").answer(REQUESTS, DECODING))
+
+
+def test_a_server_ends_with_the_run_that_started_it() -> None:
+    before = servers()
+    program = (
+        "from tests.runtime.test_server import *\n"
+        "one = engine()\n"
+        "list(one.answer(REQUESTS[:1], DECODING))\n"
+        "print('asked', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    run = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
+    assert run.stdout is not None
+    assert run.stdout.readline() == "asked\n"
+    assert len(servers() - before) == 1
+    run.kill()
+    run.communicate()
+    deadline = time.monotonic() + 20
+    while servers() != before:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        ({"command": "vllm serve"}, "key 'command' must be a list of texts"),
+        ({"command": None}, "key 'command' is missing"),
+        ({"options": ["--x"]}, "key 'options' must be a mapping"),
+        ({"ready_minutes": 0}, "key 'ready_minutes' must be a number of at least 0.01"),
+        ({"flags": {}}, "unknown key 'flags'; allowed: command, options"),
+        ({"environment": {"A": 1}}, r"key 'environment\.A' must be a text"),
+    ],
+)
+def test_a_start_that_is_written_wrongly_is_refused_by_file_and_key(start: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=rf"conf/engine/own\.yaml, start: {said}"):
+        engine(**start)
+
+
+def test_the_address_is_this_machines() -> None:
+    with pytest.raises(ConfigError, match="'base_url' must be an address of this machine"):
+        engine("http://big.example.org:8000/v1")
+
+
+_MODEL = """\
+defaults:
+  - /engine@engine: vllm
+title: Big
+simulated: false
+served_as: big-70b
+precision: fp8
+engine:
+  start:
+    options: {tensor-parallel-size: 8, quantization: fp8, kv-cache-dtype: fp8}
+"""
+
+
+def test_a_models_file_sets_parallelism_and_precision_on_top_of_the_engines_file(tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(ROOT / "conf", tmp_path / "conf")
+    (tmp_path / "conf/model/big-70b.yaml").write_text(_MODEL, "utf-8")
+    identity = Configuration(root=tmp_path).model("big-70b").engine.identity()
+    assert identity["server"]["command"] == ["vllm", "serve", "{model}", "--host", "{host}", "--port", "{port}"]
+    # The engine's file sets dtype, length and seed; the model's sets the rest.
+    assert identity["server"]["flags"] == [
+        "--dtype", "auto", "--kv-cache-dtype", "fp8", "--max-model-len", "8192", "--quantization", "fp8",
+        "--seed", "42", "--tensor-parallel-size", "8",
+    ]  # fmt: skip
