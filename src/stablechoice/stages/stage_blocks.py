@@ -7,8 +7,8 @@ from typing import Any
 
 from stablechoice.cell_name import CellName
 from stablechoice.configuration import Configuration
-from stablechoice.engines.offer import Offering
 from stablechoice.configuration.external import external_strategies
+from stablechoice.engines.offer import Offering
 from stablechoice.prompts import Prompts
 from stablechoice.questions.source import Source
 from stablechoice.strategies.sharing import is_derived
