@@ -27,6 +27,16 @@ def test_golden_counts() -> None:
     )
 
 
+def test_the_baseline_is_counted_on_the_questions_that_the_strategy_is_measured_on() -> None:
+    """Both have `a` and `b` alike; `c`, of another number of options, is set aside by the strategy alone."""
+    direct = cell([observe("a", 0, 0), observe("b", 1, 0), observe("c", 2, 2)])
+    ours = cell(
+        [observe("a", 0, 0), observe("b", 1, 0), replace(observe("c", 2, None), reason="option_count")],
+    )
+    [found] = strata(ours, direct)
+    assert (found.questions, found.correct, found.baseline_correct) == (2, 1, 1)
+
+
 def test_a_strategy_without_order_has_no_flips() -> None:
     assert {(one.flipped, one.compared) for one in strata(cell(ROWS, order="undefined"))} == {(None, None)}
 

@@ -201,3 +201,29 @@ def test_answers_on_which_extraction_and_whole_response_differ(
 ) -> None:
     reading = read(text, ask(*options), measure="token_overlap")
     assert (reading.choice, reading.how) == (choice, how)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Let us consider each option. First, red fox. It is the largest of them, which means that we",
+        "Options:\n- red fox\n- grey owl\n\nWe need to think about the night, which",
+    ],
+)
+def test_an_option_that_is_only_mentioned_before_the_cut_is_no_answer(text: str) -> None:
+    question = Question("0" * 16, "animals", "Who hunts by night?", ANIMALS, 1)
+    assert read(Response(text, finish="length"), question).reason == "truncated"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("0", "0.1", "0.5", "1"), "The answer is 0.05."),
+        (("3", "1", "300", "3000"), "The answer is 3,000."),
+        (("10", "15", "10 to 15", "4"), "The answer is 10-15."),
+        (("X", "Y-rays", "Z", "W"), "The answer is X-ray."),
+    ],
+)
+def test_a_number_or_word_that_goes_on_is_not_the_option_it_begins_like(options: tuple[str, ...], text: str) -> None:
+    found = read(text, Question("0" * 16, "numbers", "How many?", options, 1))
+    assert found.similarity is not None  # compared, not found by its text

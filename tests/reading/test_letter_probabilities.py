@@ -140,3 +140,12 @@ def test_the_prior_is_recovered_within_sampling_error_from_noisy_answers() -> No
     # Of the answers 81 % are right once the prior is out, and 49 % by letter.
     assert right > 1.5 * right_by_letter
     assert right / 400 > 0.75
+
+
+def test_a_letter_at_the_floor_enters_the_mean_of_logarithms_as_it_was_recorded() -> None:
+    """Means of log-probabilities of label D: (-30 - 3 * 5) / 4 = -11.25; of A -0.3; B -1.5; C -4.
+
+    exp(-11.25) / (exp(-0.3) + exp(-1.5) + exp(-4) + exp(-11.25)) = 1.3006e-5 / 0.98228 = 1.324e-5.
+    """
+    once, thrice = normalised((-0.3, -1.5, -4.0, -30.0)), normalised((-0.3, -1.5, -4.0, -5.0))
+    assert question_prior([once, thrice, thrice, thrice])[3] == pytest.approx(1.324e-5, rel=1e-2)

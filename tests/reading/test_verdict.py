@@ -25,6 +25,8 @@ from stablechoice.request import Response
         ("Yes, at first sight. But the answer is no.", False),
         ("The correct answer is: Yes", True),
         ("Verdict: No. There is no doubt.", False),
+        ("Yes. The correct answer is no change.", True),
+        ("Yes, the response gives the same answer: no effect.", True),
         ("Yes. Yes, indeed.", True),
     ],
 )
@@ -40,6 +42,7 @@ def test_a_verdict_that_is_stated_is_read(text: str, verdict: bool) -> None:
         (Response("Nothing of the kind"), "no_answer"),
         (Response("It depends."), "no_answer"),
         (Response("Yes or no"), "ambiguous"),
+        (Response("Answer: Yes/No"), "ambiguous"),
         (Response("Yes. No."), "ambiguous"),
         (Response("No, wait. Yes."), "ambiguous"),
         (Response("**"), "empty"),

@@ -51,7 +51,8 @@ class Copying:
         options: that option count; chance, 100 / options, is what copying gives where cues say nothing.
         answers: parsed answers.
         label_copied, position_copied: percent of parsed answers that take what the demonstrations' golds have in
-            common; an effect of demonstrations where it is above chance.
+            common. Beside the same labels behind balanced demonstrations it is an effect of theirs; where the
+            golds are the asked question's own (the attack) it is accuracy among parsed answers.
         label_spread, position_spread: population standard deviation, in points, of the shares of answers that take
             each label, or each position: 0 where none is preferred. Under labels in order they are one number; under
             shuffled ones they tell the two apart.

@@ -66,9 +66,9 @@ class VarianceRatio:
 
 
 def modal_count(cell: Cell) -> int:
-    """The option count that most questions have; of several the smallest."""
+    """The option count that most questions have; of several the largest, as PriDe takes it."""
     counts = Counter(int(count) for count in cell.option_count)
-    return min(counts, key=lambda count: (-counts[count], count))
+    return max(counts, key=lambda count: (counts[count], count))
 
 
 def permutation_accuracies(

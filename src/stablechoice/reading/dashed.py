@@ -62,7 +62,7 @@ def read_dashed(
     found = extract(response.text, question)
     if found is None:
         return Reading(rotation, None, "empty")
-    if response.finish == "length" and (not found.complete or found.rule == "last_sentence"):
+    if response.finish == "length" and (not found.complete or found.rule in ("option_text", "last_sentence")):
         return Reading(rotation, None, "truncated")
     if found.rule == "last_sentence" and not found.options and _refuses(response, question, rotation):
         return Reading(rotation, None, "refusal")

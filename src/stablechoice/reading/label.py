@@ -60,11 +60,13 @@ def read_label(response: Response, question: Question, rotation: int, labels: Se
 
 
 def _reads_two_ways(response: Response, shown: Sequence[str]) -> bool:
-    """A bare number that is a label, and the whole text of an option under another label."""
+    """A number, bare or announced, that is a label, and the whole text of an option under another label."""
     lone = _LONE_NUMBER.fullmatch(response.text)
-    slot = int(lone["number"]) - 1 if lone else -1
+    said = [lone["number"]] if lone else []
+    for pattern in (_BOXED_NUMBER, _ANNOUNCED_NUMBER):
+        said += [match["number"] for match in list(pattern.finditer(response.text))[-1:]]
     texts = [display(option) for option in shown]
-    return lone is not None and slot < len(texts) and lone["number"] in texts and texts[slot] != lone["number"]
+    return any(int(one) <= len(texts) and one in texts and texts[int(one) - 1] != one for one in said)
 
 
 def _letters_for_numbers(text: str, shown: Sequence[str]) -> str:

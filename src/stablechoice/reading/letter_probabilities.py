@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 
 from stablechoice.observation import Reason
@@ -50,7 +51,7 @@ def question_prior(observed: Sequence[Distribution]) -> Distribution:
         observed: by rotation, all of them.
     """
     slots = range(len(observed[0]))
-    floor = SMALLEST_PRIOR  # a probability that underflowed to nothing has no logarithm
+    floor = sys.float_info.min  # a probability that underflowed to nothing has no logarithm
     means = [math.fsum(math.log(max(one[slot], floor)) for one in observed) / len(observed) for slot in slots]
     return normalised(means)
 

@@ -15,7 +15,10 @@ from stablechoice.reading.normalise import key, plain
 Options = tuple[int, ...]
 """Canonical indices of the options that read alike; empty where no option does."""
 
-_BOUNDARY = re.compile(rf"{CLOSERS}{{0,3}}\s*(?:$|[.,;:!?\n()]|because\b|since\b|as\b|(?:is|are)\b|[-–—])")
+# "3,000", "0.05", "5:30" and "X-ray" say no option "3", "0", "5" or "X".
+_BOUNDARY = re.compile(
+    rf"{CLOSERS}{{0,3}}\s*(?:$|[.,:](?!\d)|[;!?\n()]|because\b|since\b|as\b|(?:is|are)\b|[-–](?!\w)|—)"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from stablechoice.reading.status import unanswered
 from stablechoice.request import Response
 
 _MARKUP = re.compile(r"[*_`#>\"“”'’\[\]()]")
-_STATED = re.compile(r"\b(?:answer|verdict)\s*(?:is\s*:?|:)\s*(yes|no)\b(?!\s+(?:or|and)\b)", re.IGNORECASE)
+_STATED = re.compile(r"\b(?:answer|verdict)\s*(?:is\s*:?|:)\s*(yes|no)(?=\s*(?:[.,;:!\n–—]|-\s|$))", re.IGNORECASE)
 _OPENING = re.compile(r"(?:^|[.!?\n]\s*)(yes|no)(?=\s*(?:[.,;:!\n–—]|-\s|$))", re.IGNORECASE)
 _WORDS = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 

@@ -222,10 +222,12 @@ COPYING = TableSpec(
         resampled=True,
     ),
     remarks=remark(
-        "Copied: the answer takes the label, or the position, of every demonstration's gold; above chance it is an "
-        "effect of the demonstrations. Spread: standard deviation of the shares of answers that take each label, or "
-        "each position; with labels in order the two are one, with shuffled letters they tell label bias from position "
-        "bias. `apart`: label and position point at different options."
+        "Copied: the answer takes the label, or the position, of every demonstration's gold. A model may prefer it "
+        "anyway: the row of balanced demonstrations, not chance, is what to compare with. Where golds stand where the "
+        "asked question's own does (the attack), copied is accuracy among parsed answers. Spread: standard deviation "
+        "of the shares of answers that take each label, or each position; with labels in order the two are one, with "
+        "shuffled letters they tell label bias from position bias. `apart`: label and position point at different "
+        "options."
     ),
 )
 

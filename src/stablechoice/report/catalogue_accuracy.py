@@ -8,8 +8,8 @@ from dataclasses import replace
 from stablechoice.cell_name import CellName
 from stablechoice.measures.contrasts import HIDDEN_LLM, HIDDEN_SEMANTIC, VISIBLE_LLM, VISIBLE_SEMANTIC
 from stablechoice.measures.result import Estimate
-from stablechoice.report.extras import REASONS
-from stablechoice.report.source import BASELINE, Source
+from stablechoice.report.extras import BASELINE, REASONS
+from stablechoice.report.source import Source
 from stablechoice.report.spec import Basis, TableSpec
 from stablechoice.report.study import Entry
 from stablechoice.report.table import Column, Row, Value, number, text

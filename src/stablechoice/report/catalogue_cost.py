@@ -9,9 +9,9 @@ from typing import Literal
 from stablechoice.cell_name import CellName
 from stablechoice.measures.result import Measure
 from stablechoice.report.catalogue_accuracy import FLIP, MODEL, QUESTIONS, STRATEGY, lead, questions
-from stablechoice.report.extras import CellPrice
+from stablechoice.report.extras import BASELINE, CellPrice
 from stablechoice.report.pareto import Point, front
-from stablechoice.report.source import BASELINE, Source
+from stablechoice.report.source import Source
 from stablechoice.report.spec import Basis, TableSpec
 from stablechoice.report.study import Entry
 from stablechoice.report.table import OURS, Column, Row, Value, number, text

@@ -17,7 +17,8 @@ from stablechoice.report.catalogue_accuracy import (
     questions,
     remark,
 )
-from stablechoice.report.source import BASELINE, Source
+from stablechoice.report.extras import BASELINE
+from stablechoice.report.source import Source
 from stablechoice.report.spec import Basis, TableSpec
 from stablechoice.report.study import Entry
 from stablechoice.report.table import FIRST_VERSION, OURS, Column, Row, Value, number, text
@@ -77,10 +78,9 @@ def _against_baseline(source: Source, cell: CellName, one: Stratum) -> Value:
     if cell.strategy == BASELINE:
         return number("delta", None, why="baseline", cell=cell)
     missing = source.no_baseline(cell)
-    theirs = [row for row in source.strata.get(cell._replace(strategy=BASELINE), ()) if row.type == one.type]
-    if missing or not theirs:
+    if missing or one.baseline_correct is None:
         return number("delta", None, why=missing or "not counted", cell=cell)
-    gained = 100.0 * (one.correct - theirs[0].correct) / one.questions
+    gained = 100.0 * (one.correct - one.baseline_correct) / one.questions
     return number("delta", gained, warning=source.warning(cell, cell._replace(strategy=BASELINE)), cell=cell)
 
 

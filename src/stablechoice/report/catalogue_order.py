@@ -8,7 +8,8 @@ from stablechoice.cell_name import CellName
 from stablechoice.measures.contrasts import CONTRASTED, CONTRASTS
 from stablechoice.measures.result import Measure
 from stablechoice.report.catalogue_accuracy import BOOTSTRAP, CONDITIONS, MODEL, ORDER, STRATEGY, lead, remark
-from stablechoice.report.source import BASELINE, Source
+from stablechoice.report.extras import BASELINE
+from stablechoice.report.source import Source
 from stablechoice.report.spec import Basis, TableSpec
 from stablechoice.report.study import Entry
 from stablechoice.report.table import FIRST_VERSION, Column, Row, Value, number, text

@@ -26,8 +26,8 @@ from stablechoice.observation import Observation, Reading
 from stablechoice.prompts import Prompts, display
 from stablechoice.questions.question import Question
 from stablechoice.questions.relational import is_relational
+from stablechoice.report.extras import BASELINE
 from stablechoice.report.prompt_parts import prompt_parts
-from stablechoice.report.source import BASELINE
 from stablechoice.request import Address
 
 CORRECT, FLIPPED, TIED, TIE_DEPENDENT, BROKEN, FIXED = 1, 2, 4, 8, 16, 32

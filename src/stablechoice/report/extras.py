@@ -18,6 +18,10 @@ REASONS: tuple[Reason, ...] = tuple(reason for reason in get_args(Reason) if rea
 """Every reason for which an answer is unscored, in the order in which tables print them."""
 
 
+BASELINE = "direct"
+"""Key of the strategy that the paper's differences and tests are taken against."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reasons:
     """Why a cell's answers are unscored; `counts` holds each reason that occurs, in the order of `REASONS`.
@@ -127,6 +131,7 @@ def extras_of(
 ) -> Extras:
     """Count what the analysis does not, from the cells that it was made from; their order does not matter."""
     ordered = sorted(cells, key=lambda cell: cell.name)
+    named = {cell.name: cell for cell in ordered}
     return Extras(
         repeats=tuple(sorted(repeats, key=lambda row: row.cell)),
         reasons=tuple(count_reasons(cell.name, cell.reasons) for cell in ordered),
@@ -137,6 +142,6 @@ def extras_of(
             for cell in ordered
         ),
         charges=charges or Charges(),
-        strata={cell.name: strata(cell) for cell in ordered},
+        strata={cell.name: strata(cell, named.get(cell.name._replace(strategy=BASELINE))) for cell in ordered},
         abcd=abcd,
     )

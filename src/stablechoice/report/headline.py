@@ -8,7 +8,8 @@ from typing import Literal
 
 from stablechoice.cell_name import CellName
 from stablechoice.measures.result import Difference, Measure
-from stablechoice.report.source import BASELINE, Source
+from stablechoice.report.extras import BASELINE
+from stablechoice.report.source import Source
 from stablechoice.report.study import Entry
 from stablechoice.report.table import MOST_UNSCORED
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stablechoice.cell_name import CellName
+from stablechoice.report.extras import BASELINE
 from stablechoice.report.headline import ALPHA, certain, many, parting, percent, title
-from stablechoice.report.source import BASELINE, Source
+from stablechoice.report.source import Source
 from stablechoice.report.study import Entry
 
 

@@ -21,12 +21,9 @@ from stablechoice.measures.result import (
     Ties,
 )
 from stablechoice.measures.strata import Stratum
-from stablechoice.report.extras import Extras, Reasons, Relational
+from stablechoice.report.extras import BASELINE, Extras, Reasons, Relational
 from stablechoice.report.study import Entry, Study
 from stablechoice.report.table import MOST_UNSCORED, Kind, Value, number
-
-BASELINE = "direct"
-"""Key of the strategy that the paper's differences and tests are taken against."""
 
 NOT_RUN = "not run"
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stablechoice.measures.result import Measure
-from stablechoice.report.source import BASELINE, Source
+from stablechoice.report.extras import BASELINE
+from stablechoice.report.source import Source
 from stablechoice.report.study import Entry
 from stablechoice.report.table import DAGGER, MOST_UNSCORED, Column, Row, Table
 
