@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,15 @@ WORKLOADS = {
 
 def requests(workload: str, count: int) -> list[Any]:
     """Requests of a workload about the first pocket questions."""
+    from stablechoice.configuration import Configuration
     from stablechoice.prompts import Prompts
-    from stablechoice.questions.loading import read_questions
+    from stablechoice.questions.source import load
     from stablechoice.request import Address, Request
 
-    path = ROOT / "data" / "benchmarks" / "pocket_qa.jsonl"
-    if not path.is_file():
-        sys.exit(f"{path}: is missing; run `make prepare` first")
     prompts = Prompts.load(ROOT / "conf" / "prompt" / "paper")
     asked = []
-    for question in read_questions(path)[:count]:
+    # From their source, not from what `make prepare` writes: a benchmark runs in a fresh clone too.
+    for question in load(Configuration(root=ROOT).benchmark("pocket_qa"), ROOT)[:count]:
         for name in WORKLOADS[workload]:
             if name == "free_text":
                 places = [(Address(name), prompts.render(name, question))]

@@ -4,7 +4,7 @@ Each way runs in a process of its own, so that peak memory is its own. Other pro
 own and take part only where a variable names one: LM_EVAL_PYTHON (a Python with lm-evaluation-harness), LLAMA_PYTHON
 (one with llama-cpp-python; 4-bit weights, so texts differ), ONNX_PYTHON (one with optimum's ONNX Runtime). The share of
 the limit is the time that the tokens which must be computed take at the best rates measured here, over the time taken.
-Needs `make prepare`. On a shared machine read the ratios.
+On a shared machine read the ratios.
 
 Run: PYTHONPATH=src python bench/bench_inference.py [--workload cyclic] [--dtype float32] [--questions 10] [--cap 64]
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,13 @@ def test_a_missing_or_empty_lock_is_refused(tmp_path: Path) -> None:
     (tmp_path / "cpu.lock").write_text("# nothing\n", encoding="utf-8")
     with pytest.raises(BundleError, match=r"cpu.lock: pins no package"):
         read_locks(tmp_path)
+
+
+def test_of_two_versions_on_the_path_the_first_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As setuptools does once imported: copies of packages in a folder of its own, at the end of the path.
+    for folder, version in (("site", "2.0"), ("vendored", "1.0")):
+        info = tmp_path / folder / f"sought-{version}.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: sought\nVersion: {version}\n", encoding="utf-8")
+    monkeypatch.setattr("sys.path", [str(tmp_path / "site"), *sys.path, str(tmp_path / "vendored")])
+    assert installed()["sought"] == "2.0"

@@ -4,6 +4,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import huggingface_hub.constants  # noqa: F401, its default cache is settled before a test moves it
 import pytest
 
 from stablechoice.doctor.machine import Machine

@@ -6,6 +6,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import ROOT, environment
 
 
@@ -27,3 +29,14 @@ def test_speed_is_measured_in_both_number_formats_and_the_kernels_are_named(tmp_
         # Eight prompts of 24 tokens, the first 8 of them shared: 8 + 8 * 16 are computed.
         assert (found[kind]["prompt_tokens"], found[kind]["computed_prompt_tokens"]) == (192, 136)
     assert "requests_per_second" in found["7B bfloat16, generate on padded batches"]
+
+
+@pytest.mark.model
+def test_the_shipped_model_is_compared_with_the_cpu_in_every_arithmetic(tmp_path: Path) -> None:
+    found = checked(tmp_path / "check.json", "--only", "shipped")
+    assert found["float32"]["equal_texts"] == 1.0
+    # 30 layers of seven projections.
+    for way in ("kernel", "emulated", "dequantised"):
+        assert found[f"fp8 {way}"]["layers"] == {way: 210}
+    assert 0.0 <= float(str(found["fp8 kernel against bfloat16"]["equal_texts"])) <= 1.0
+    assert "equal_texts" in found["generate, padded 32, bfloat16"]

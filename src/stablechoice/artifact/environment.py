@@ -55,7 +55,11 @@ def read_locks(folder: Path) -> dict[str, str]:
 
 def installed() -> dict[str, str]:
     """Version by package of everything in this environment, and of Python itself."""
-    found = {normalised(one.metadata["Name"]): one.version for one in metadata.distributions() if one.metadata["Name"]}
+    found: dict[str, str] = {}
+    for one in metadata.distributions():
+        if one.metadata["Name"]:
+            # The first on the path is the one that is imported; setuptools puts copies of others behind it.
+            found.setdefault(normalised(one.metadata["Name"]), one.version)
     return {**found, "python": platform.python_version()}
 
 

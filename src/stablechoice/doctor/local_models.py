@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from stablechoice.doctor.packages import kind
 from stablechoice.doctor.place import Place
 from stablechoice.engines.weights import models_folder, package_file
 from stablechoice.errors import ModelError
+from stablechoice.runtime.mounts import hub_cache
 
 _UNPACKED = 6
 """float32 weights against the 4-bit file that they come from: 544 MB against 98 MB, measured with SmolLM2-135M."""
@@ -70,5 +72,7 @@ def _weights(configuration: Configuration, key: str, model: Mapping[str, Any], p
 def _cached(model: Mapping[str, Any]) -> bool:
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(str(model["hub"]), "config.json", revision=str(model["revision"]))
+    # The hub's own default is settled when its client is first imported; the environment may have changed since.
+    cache = hub_cache(os.environ)
+    found = try_to_load_from_cache(str(model["hub"]), "config.json", cache_dir=cache, revision=str(model["revision"]))
     return isinstance(found, str)
