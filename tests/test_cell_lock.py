@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from stablechoice.cell_lock import CellLock, locked
+from stablechoice.cell_lock import CellLock, alone, locked
 from stablechoice.cell_name import CellName
 from stablechoice.errors import JournalError
 from tests.disks import read_only
@@ -143,4 +143,20 @@ def test_the_lock_of_an_orphan_is_free_for_the_next_run(tmp_path: Path) -> None:
     )
     kill_pipeline("shell", stage.replace('"locked"', 'f"{os.getpid()}\\n"'))
     with CellLock(tmp_path, "paper", CELL):
+        pass
+
+
+def test_a_second_run_of_one_repository_is_refused_and_one_of_another_is_not(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name / ".dvc").mkdir(parents=True)
+    with alone(tmp_path / "one"):
+        with alone(tmp_path / "other"):
+            pass
+        with (
+            pytest.raises(JournalError, match="another run of this repository is at work") as raised,
+            alone(tmp_path / "one"),
+        ):
+            pass
+        assert str(tmp_path / "one") in str(raised.value)
+    with alone(tmp_path / "one"):
         pass

@@ -67,7 +67,10 @@ def test_every_benchmark_builds(key: str, copy: Path) -> None:
 
 
 def test_a_benchmark_with_an_open_value_is_refused_and_has_no_stages_until_it_is_filled_in(copy: Path) -> None:
-    words = r"conf/benchmark/mmlu_pro\.yaml: key 'hub\.revision' is open \(\?\?\?\); fill in its value before this runs"
+    words = (
+        r"conf/benchmark/mmlu_pro\.yaml: key 'hub\.revision' is open \(\?\?\?\); fill in its value before this runs "
+        r"\(Rows on the hub; fill in the full commit, 40 hex digits .* there, or drop this line for a file\)"
+    )
     with pytest.raises(OpenError, match=words):
         Configuration(root=copy).benchmark("mmlu_pro")
     file = copy / "data" / "benchmarks" / "dvc.yaml"
@@ -160,6 +163,16 @@ def test_a_mistake_in_a_file_is_named_with_file_key_and_what_is_allowed(
         ("decoding/pocket.yaml", "temperature: .nan\nmax_new_tokens: 5\nseed: 1\n", ["decoding/pocket.yaml", "number"]),
         ("embedder/minilm.yaml", "bogus: 3\n", ["conf/embedder/minilm.yaml", "_target_"]),
         ("strategy/cyclic.yaml", "[1, 2]\n", ["conf/strategy/cyclic.yaml"]),
+        (
+            "strategy/cyclic.yaml",
+            "_target_: stablechoice.engines.secret.quote\ntext: x\n",
+            ["conf/strategy/cyclic.yaml", "'stablechoice.engines.secret.quote' is no class"],
+        ),
+        (
+            "strategy/cyclic.yaml",
+            "_target_: stablechoice.engines.secret.Secret\nvariable: x\nvalue: y\n",
+            ["conf/strategy/cyclic.yaml", "stablechoice.engines.secret.Secret"],
+        ),
     ],
 )
 def test_a_spoilt_file_is_refused_before_anything_is_asked(

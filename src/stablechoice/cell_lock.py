@@ -112,6 +112,29 @@ def locked(folder: Path, study: str, cells: list[CellName]) -> Iterator[None]:
             lock.__exit__(None, None, None)
 
 
+@contextmanager
+def alone(root: Path) -> Iterator[None]:
+    """Hold a repository's pipeline: DVC runs one at a time, and a second one would make the first fail stage by stage.
+
+    Raises:
+        JournalError: another live process holds it.
+    """
+    descriptor = os.open(root / ".dvc", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise
+            raise JournalError(
+                f"{root}: another run of this repository is at work at this moment; wait for it or end it, or clone "
+                "the repository a second time"
+            ) from error
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def die_with_parent(grace_seconds: float = 10.0) -> None:
     """End this process when the pipeline that started it ends, so that an orphan never holds a cell's lock.
 

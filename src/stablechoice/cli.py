@@ -35,6 +35,7 @@ COMMANDS = {
     "bundle": ("stablechoice.stages.bundle", "one archive for reviewers: study=NAME [images=1] [models=1] [texts=1]"),
     "verify": ("stablechoice.stages.verify", "check a bundle and recompute its numbers: bundle=FILE [sha256=] [out=]"),
     "kick-the-tires": ("stablechoice.stages.kick_the_tires", "expected beside got, without keys, GPU or network"),
+    "rehearse": ("stablechoice.stages.rehearse", "the paper study at full size, simulated: [wrong=1] [fresh=1]"),
     "doctor": ("stablechoice.stages.doctor", "what this machine can run, and what to do about each lack (--json)"),
     "pipeline": ("stablechoice.stages.pipeline", "write dvc.yaml from conf/study (--check: only compare)"),
 }
@@ -90,9 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"stablechoice {parsed.command}: {error}\n")
         return 1
     except KeyboardInterrupt:
-        sys.stderr.write(
-            f"stablechoice {parsed.command}: interrupted; what was answered is kept, run it again to continue\n"
-        )
+        kept = "" if parsed.command in ("doctor", "pull", "verify", "bundle") else "what was answered is kept, "
+        sys.stderr.write(f"stablechoice {parsed.command}: interrupted; {kept}run it again to continue\n")
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -23,6 +23,10 @@ def find_root(start: Path | None = None) -> Path:
     for folder in [first, *first.parents] if not named else [first]:
         if (folder / "conf" / "config.yaml").is_file():
             return folder.resolve()
+    if named:
+        raise ConfigError(
+            f"{first}: has no conf/config.yaml; STABLECHOICE_ROOT must name a stablechoice repository, or be unset"
+        )
     raise ConfigError(f"{first}: no conf/config.yaml here or above; run inside a stablechoice repository")
 
 
@@ -59,6 +63,10 @@ class Layout:
 
     def observations(self, cell: CellName) -> Path:
         return self.folder / "observations" / cell.model / cell.benchmark / f"{cell.strategy}.jsonl"
+
+    def not_run(self, model: str) -> Path:
+        """Why cells of a model have no observations; DVC and git keep it nowhere."""
+        return self.folder / "observations" / model / "not_run.json"
 
     def repeats(self, model: str, benchmark: str) -> Path:
         """Generations of the repetitions beyond the main run, a file for each strategy that is repeated."""

@@ -1,4 +1,4 @@
-"""A bundle's configuration may build the package's own classes alone."""
+"""A bundle's configuration may build the package's own engines and strategies alone."""
 
 from __future__ import annotations
 
@@ -7,13 +7,23 @@ from typing import Any
 import pytest
 
 from stablechoice.artifact.failure import BundleError
-from stablechoice.artifact.trust import check_targets
+from stablechoice.artifact.trust import check_reader, check_targets
+from stablechoice.configuration import Configuration, choices
+from tests.conftest import ROOT
 
 
-def test_own_classes_pass() -> None:
-    check_targets(
-        "x", {"_target_": "stablechoice.a.B", "deep": [{"_target_": "stablechoice.c.D"}], "title": "os.system"}
-    )
+def test_classes_of_the_groups_own_room_pass() -> None:
+    engine = {"engine": {"_target_": "stablechoice.engines.local.LocalEngine"}, "title": "os.system"}
+    check_targets("model", "x", {**engine, "deep": [{"_target_": "stablechoice.engines.a.b.C9"}]})
+    check_targets("strategy", "x", {"_target_": "stablechoice.strategies.pride.PriDe"})
+
+
+@pytest.mark.parametrize("group", ["model", "strategy", "embedder"])
+def test_every_file_of_this_repository_passes(group: str) -> None:
+    configuration = Configuration(root=ROOT)
+    for key in choices(ROOT / "conf", group):
+        if "???" not in (ROOT / f"conf/{group}/{key}.yaml").read_text(encoding="utf-8"):
+            check_targets(group, key, configuration.group(group, key))
 
 
 @pytest.mark.parametrize(
@@ -24,9 +34,23 @@ def test_own_classes_pass() -> None:
         {"a": [{"_target_": "builtins.exec"}]},
         {"_target_": "stablechoice_other.X"},
         {"_target_": None},
-        {"_target_": ["stablechoice.a.B"]},
+        {"_target_": ["stablechoice.engines.a.B"]},
+        # Part of the package, but a function that does what it is told, another room's class, or what a module imports.
+        {"_target_": "stablechoice.cli.main"},
+        {"_target_": "stablechoice.engines.local.os.system"},
+        {"_target_": "stablechoice.engines.sdk.attempt"},
+        {"_target_": "stablechoice.strategies.direct.Direct"},
+        {"_target_": "stablechoice.engines.local.LocalEngine\n"},
     ],
 )
 def test_any_other_target_is_named_and_refused(values: dict[str, Any]) -> None:
     with pytest.raises(BundleError, match=r"^conf/model/x.yaml: _target_ "):
-        check_targets("conf/model/x.yaml", values)
+        check_targets("model", "x", values)
+
+
+def test_a_reader_is_none_or_one_of_the_packages() -> None:
+    check_reader("x", None)
+    check_reader("x", "stablechoice.questions.capitals.read")
+    for reader in ("runpy.run_path", "stablechoice.cli.main", "stablechoice.questions.loading.os.system", ""):
+        with pytest.raises(BundleError, match=r"^conf/benchmark/x.yaml: reader "):
+            check_reader("x", reader)

@@ -117,3 +117,9 @@ def test_in_a_bare_environment_the_page_still_comes_and_says_what_to_do(root: Pa
     assert "cpu.lock and models.lock are not installed" in done.stdout
     assert "→ make install" in done.stdout
     assert done.stdout.endswith("studies are looked at once the packages are installed.\n")
+
+
+def test_a_lock_that_is_no_text_is_a_lack(requirements: Path) -> None:
+    (requirements / "cpu.lock").write_bytes(b"\xff\xfe\x00")
+    found = against_locks(requirements, PRESENT)
+    assert [(one.state, one.remedy) for one in found] == [("lack", "restore it with git")]

@@ -7,11 +7,12 @@ from pathlib import Path
 import huggingface_hub.constants  # noqa: F401, its default cache is settled before a test moves it
 import pytest
 
+from stablechoice.configuration import Configuration
 from stablechoice.doctor.machine import Machine
 from stablechoice.doctor.online import Hub
 from stablechoice.doctor.page import LEVELS, Verdict
 from stablechoice.doctor.place import Place
-from stablechoice.doctor.studies import verdict, verdicts
+from stablechoice.doctor.studies import configurations, verdict, verdicts
 
 OFFLINE = Place(Machine(2, 2**34, 2**36), Hub(False, "offline"), {"torch": "2.13.0+cpu"}, "no NVIDIA driver; get one")
 PAPER_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "DEEPINFRA_API_KEY")
@@ -31,7 +32,7 @@ def study(root: Path, models: str) -> Verdict:
     lines = path.read_text(encoding="utf-8").splitlines()
     lines = [f"models: {models}" if line.startswith("models:") else line for line in lines]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return verdict(root, "pocket", OFFLINE)
+    return verdict(Configuration(("study=pocket",), root), OFFLINE)
 
 
 def answers(found: Verdict) -> dict[str, str]:
@@ -44,7 +45,7 @@ def why(found: Verdict, level: str) -> str:
 
 
 def test_the_pocket_study_runs_offline_and_without_a_key(root: Path) -> None:
-    found = verdict(root, "pocket", OFFLINE)
+    found = verdict(Configuration(("study=pocket",), root), OFFLINE)
     assert answers(found) == dict(zip(LEVELS, ("cannot", "can", "no part"), strict=True))
     assert "stored generations of 0 of 48 cells" in why(found, "recompute")
     assert found.runs
@@ -58,7 +59,7 @@ def test_the_paper_study_lacks_questions_and_each_key_that_is_not_set(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-nobody")
     (root / ".env").write_text("ANTHROPIC_API_KEY=another-of-nobody\n", encoding="utf-8")
-    found = verdict(root, "paper", OFFLINE)
+    found = verdict(Configuration(("study=paper",), root), OFFLINE)
     assert answers(found)["re-run local"] == "no part"
     assert dict(found.keys) == dict(zip(PAPER_KEYS, (True, True, False, False), strict=True))
     said = why(found, "re-query APIs")
@@ -77,17 +78,19 @@ def test_with_keys_and_questions_the_paper_study_runs(
     (tmp_path / "mmlu_test.jsonl").touch()
     (root / "data/sources/arc_challenge_test.jsonl").touch()
     monkeypatch.setenv("STABLECHOICE_SOURCES", str(tmp_path))
-    found = verdict(root, "paper", OFFLINE)
+    found = verdict(Configuration(("study=paper",), root), OFFLINE)
     assert found.runs
     assert found.questions == {"mmlu": "in mmlu_test.jsonl", "arc_challenge": "in arc_challenge_test.jsonl"}
     # 1,140 and 1,172 questions, four models, ten strategies, 32 KiB each.
     assert found.wants == (1140 + 1172) * 4 * 10 * 32 * 1024
     full = replace(OFFLINE, machine=replace(OFFLINE.machine, free=2**31))
-    assert "about 2.8 GiB are needed, 2.0 GiB are free" in why(verdict(root, "paper", full), "re-query APIs")
+    assert "about 2.8 GiB are needed, 2.0 GiB are free" in why(
+        verdict(Configuration(("study=paper",), root), full), "re-query APIs"
+    )
 
 
 def test_where_the_hub_is_reachable_questions_come_from_there(root: Path) -> None:
-    found = verdict(root, "paper", replace(OFFLINE, hub=Hub(True)))
+    found = verdict(Configuration(("study=paper",), root), replace(OFFLINE, hub=Hub(True)))
     assert found.questions["mmlu"] == "on the hub (cais/mmlu)"
 
 
@@ -95,14 +98,14 @@ def test_a_model_on_a_gpu_needs_one_and_torchs_cuda_build(root: Path) -> None:
     engine = root / "conf/engine/transformers.yaml"
     engine.write_text(engine.read_text(encoding="utf-8").replace("device: cpu", "device: cuda"), encoding="utf-8")
     assert "smollm2-135m computes on cuda: no NVIDIA driver; get one" in why(
-        verdict(root, "pocket", OFFLINE), "re-run local"
+        verdict(Configuration(("study=pocket",), root), OFFLINE), "re-run local"
     )
     with_card = replace(OFFLINE, gpu=None)
     assert "torch's CPU build is installed; run with RUNTIME=cuda" in why(
-        verdict(root, "pocket", with_card), "re-run local"
+        verdict(Configuration(("study=pocket",), root), with_card), "re-run local"
     )
     ready = replace(with_card, packages={"nvidia-cuda-runtime": "13.0.96"})
-    assert verdict(root, "pocket", ready).runs
+    assert verdict(Configuration(("study=pocket",), root), ready).runs
 
 
 def test_weights_that_are_not_here_are_named(root: Path) -> None:
@@ -131,7 +134,7 @@ def test_weights_that_are_not_here_are_named(root: Path) -> None:
 
 def test_a_study_that_is_broken_or_left_open_is_a_verdict_too_and_others_are_judged(root: Path) -> None:
     (root / "conf/study/open.yaml").write_text("defaults:\n  - /decoding@decoding: pocket\ntitle: ???\n", "utf-8")
-    first, *rest = verdicts(root, OFFLINE)
+    first, *rest = verdicts(configurations(root), OFFLINE)
     assert first.key == "pocket"
     assert first.runs
     (opened,) = [one for one in rest if one.key == "open"]
@@ -140,6 +143,16 @@ def test_a_study_that_is_broken_or_left_open_is_a_verdict_too_and_others_are_jud
 
 
 def test_what_stops_every_run_stops_each_level(root: Path) -> None:
-    found = verdict(root, "pocket", replace(OFFLINE, lacks=("packages: not installed: numpy; make install",)))
+    found = verdict(
+        Configuration(("study=pocket",), root),
+        replace(OFFLINE, lacks=("packages: not installed: numpy; make install",)),
+    )
     assert answers(found)["recompute"] == answers(found)["re-run local"] == "cannot"
     assert "packages: not installed: numpy; make install" in why(found, "re-run local")
+
+
+def test_a_broken_env_file_is_named_and_not_called_a_missing_key(root: Path) -> None:
+    (root / ".env").write_bytes(b"\xff\xfeOPENAI_API_KEY=x")
+    said = why(verdict(Configuration(("study=paper",), root), OFFLINE), "re-query APIs")
+    assert ".env" in said
+    assert "not set: OPENAI_API_KEY" not in said

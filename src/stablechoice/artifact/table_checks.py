@@ -13,20 +13,25 @@ from stablechoice.measures.accuracy import clopper_pearson
 from stablechoice.measures.paired import exact_p, holm
 
 _Row = dict[str, str]
+_ACCURACY = "accuracy_"
+_FLIPS = "order_sensitivity_"
 
 
 def table_group(folder: Path) -> Group:
-    """Accuracy's intervals from their counts, and McNemar's p, exact and by Holm, from broken and fixed.
+    """Accuracy's intervals and flip rates from their counts, McNemar's p, exact and by Holm, from broken and fixed, and
+    the main table from the tables that hold the counts.
 
     Raises:
         BundleError: a table is missing or is none.
     """
     checks = [check for path in _named(folder, "accuracy_*.csv") for check in _accuracies(path)]
     checks += [check for path in _named(folder, "mcnemar_*.csv") for check in _tests(path)]
+    checks += [check for key in _benchmarks(folder) for check in _flips(folder / f"{_FLIPS}{key}.csv")]
+    checks += _main(folder)
     return Group(
         "Committed tables from their own counts",
         "recompute",
-        "every interval and p follows from the counts beside it",
+        "every interval, flip rate and p follows from the counts beside it, the main table from those tables",
         tuple(checks),
     )
 
@@ -68,6 +73,42 @@ def _tests(path: Path) -> Iterator[Check]:
             yield _check(
                 f"{path.name}: {model} · {row['strategy']}", (row["p"], row["p_holm"]), (repr(p), repr(adjusted))
             )
+
+
+def _benchmarks(folder: Path) -> list[str]:
+    return [path.stem.removeprefix(_ACCURACY) for path in _named(folder, f"{_ACCURACY}*.csv")]
+
+
+def _flips(path: Path) -> Iterator[Check]:
+    for row in _rows(path, {"model", "strategy", "flip", "flipped", "compared"}):
+        if row["flipped"].isdigit() and int(row["compared"]):  # else the row says why it has no number
+            got = repr(100 * int(row["flipped"]) / int(row["compared"]))
+            yield _check(f"{path.name}: {row['model']} · {row['strategy']}", (row["flip"],), (got,))
+
+
+def _main(folder: Path) -> Iterator[Check]:
+    """The main table names benchmarks by title, the others by file: each title is held against the file that is most
+    like it, so that one altered number cannot choose another."""
+    rows = _rows(folder / "main.csv", {"benchmark", "model", "strategy", "accuracy", "flip"})
+    sources = {key: _source(folder, key) for key in _benchmarks(folder)}
+    for title in dict.fromkeys(row["benchmark"] for row in rows):
+        shown = {
+            (row["model"], row["strategy"]): (row["accuracy"], row["flip"]) for row in rows if row["benchmark"] == title
+        }
+        source = max(sources.values(), key=lambda one: sum(one.get(cell) == pair for cell, pair in shown.items()))
+        for cell, pair in shown.items():
+            yield _check(f"main.csv: {title} · {' · '.join(cell)}", pair, source.get(cell, ("no such row",) * 2))
+
+
+def _source(folder: Path, key: str) -> dict[tuple[str, str], tuple[str, str]]:
+    """(accuracy, flip) by model and strategy, from the tables that hold their counts."""
+    flips = {
+        (row["model"], row["strategy"]): row["flip"]
+        for row in _rows(folder / f"{_FLIPS}{key}.csv", {"model", "strategy", "flip"})
+    }
+    rows = _rows(folder / f"{_ACCURACY}{key}.csv", {"model", "strategy", "accuracy"})
+    cells = {(row["model"], row["strategy"]): row["accuracy"] for row in rows}
+    return {cell: (accuracy, flips.get(cell, "no such row")) for cell, accuracy in cells.items()}
 
 
 def _check(what: str, expected: tuple[str, ...], got: tuple[str, ...]) -> Check:

@@ -1,32 +1,55 @@
-"""What a bundle's configuration may make this program do: build the package's own classes, and nothing else."""
+"""What a bundle's configuration may make this program do: build the package's engines and strategies, nothing else."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stablechoice.artifact.failure import BundleError
 
-_OWN = "stablechoice."
+_ROOMS = {"strategy": "strategies", "model": "engines", "embedder": "engines"}
+"""Where the classes that a file of a group names live."""
+_READER = re.compile(r"stablechoice\.questions\.[a-z0-9_]+\.[a-z0-9_]+")
 
 
-def check_targets(where: str, values: Any) -> None:
-    """Refuse a composed configuration that names a class or function outside the package.
+def check_targets(group: str, key: str, values: Any) -> None:
+    """Refuse a composed file of `conf/` that names anything but a class of the room that its group builds from.
 
-    A `_target_` is imported and called. That is a user's own business in a repository, but a bundle comes from others.
+    A `_target_` is imported and called with the file's values. That is a user's own business in a repository, but a
+    bundle comes from others, and the package itself has functions that run what they are told (its command line, for
+    one), so that being part of it is not enough.
 
     Args:
-        where: the file, for the message.
+        group: of `conf/`: model, strategy or embedder.
+        key: the file in it.
 
     Raises:
         BundleError: names the target.
     """
+    allowed = re.compile(rf"stablechoice\.{_ROOMS[group]}(\.[a-z0-9_]+)+\.[A-Z][A-Za-z0-9]*")
     for target in _targets(values):
-        if not (isinstance(target, str) and target.startswith(_OWN)):
+        if not (isinstance(target, str) and allowed.fullmatch(target)):
             raise BundleError(
-                f"{where}: _target_ {target!r} is no part of stablechoice; a bundle that would run other code is not "
-                "verified: install what it needs, unpack it, and decide yourself"
+                _refusal(f"conf/{group}/{key}.yaml", f"_target_ {target!r}", f"class of {_ROOMS[group]}/")
             )
+
+
+def check_reader(key: str, reader: str | None) -> None:
+    """Refuse a benchmark whose file would be read by other code than the package's own.
+
+    Raises:
+        BundleError: names the reader.
+    """
+    if reader is not None and not _READER.fullmatch(reader):
+        raise BundleError(_refusal(f"conf/benchmark/{key}.yaml", f"reader {reader!r}", "reader of questions/"))
+
+
+def _refusal(where: str, named: str, part: str) -> str:
+    return (
+        f"{where}: {named} is no {part} in stablechoice; a bundle that would run other code is not verified: install "
+        "what it needs, unpack it, and decide yourself"
+    )
 
 
 def _targets(values: Any) -> Iterator[Any]:

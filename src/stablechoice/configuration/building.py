@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stablechoice.configuration.checking import check_keys
@@ -12,26 +12,32 @@ from stablechoice.errors import ConfigError
 
 
 def _target(where: str, config: Mapping[str, Any]) -> Any:
-    """The class or function that `_target_` names."""
+    """The class that `_target_` names."""
     name = config.get("_target_")
     if not isinstance(name, str) or "." not in name:
         raise ConfigError(f"{where}: key '_target_' must name a class, e.g. stablechoice.strategies.cyclic.Cyclic")
     module, _, attribute = name.rpartition(".")
     try:
-        return getattr(importlib.import_module(module), attribute)
+        found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"{where}: _target_ {name!r} cannot be imported: {error}") from error
+    if not inspect.isclass(found):
+        raise ConfigError(
+            f"{where}: _target_ {name!r} is no class; name one, e.g. stablechoice.strategies.cyclic.Cyclic"
+        )
+    return found
 
 
-def build(where: str, config: Mapping[str, Any], **extra: Any) -> Any:
+def build(where: str, config: Mapping[str, Any], needed: Sequence[str] = (), **extra: Any) -> Any:
     """Instantiate `_target_` with the file's keys, checked against its signature first.
 
     Args:
         where: the file, for messages.
+        needed: what the object must have to be what the file describes.
         extra: arguments that no file gives.
 
     Raises:
-        ConfigError: an unknown or missing key, or a value that the class refuses.
+        ConfigError: an unknown or missing key, a value that the class refuses, or a class of another kind.
     """
     target = _target(where, config)
     parameters = inspect.signature(target).parameters
@@ -39,6 +45,8 @@ def build(where: str, config: Mapping[str, Any], **extra: Any) -> Any:
     required = [n for n in allowed if parameters[n].default is inspect.Parameter.empty]
     given = {key: value for key, value in config.items() if key != "_target_"}
     check_keys(where, given, allowed, required)
+    if lacking := [name for name in needed if not hasattr(target, name) and name not in allowed]:
+        raise ConfigError(f"{where}: _target_ {config['_target_']!r} has no {lacking[0]!r}: it is of another kind")
     try:
         return target(**given, **extra)
     except (TypeError, ValueError) as error:

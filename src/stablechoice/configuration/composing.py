@@ -149,11 +149,23 @@ class Composer:
                 raise ConfigError(f"conf/: a file is not valid YAML: {' '.join(str(error).split())}") from error
             raise
         for key in missing:
+            file = self._file_with(key, picked)
             raise OpenError(
-                f"{self._file_with(key, picked)}: key {key.split('.', 1)[-1]!r} is open (???); "
-                "fill in its value before this runs"
+                f"{file}: key {key.split('.', 1)[-1]!r} is open (???); "
+                f"fill in its value before this runs{self._comment_on(file, key.rsplit('.', 1)[-1])}"
             )
         return config
+
+    def _comment_on(self, file: str, name: str) -> str:
+        """What the file's own comment says of an open key, in brackets: where its value is found."""
+        path = self.conf.parent / file
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        at = next((n for n, line in enumerate(lines) if re.search(rf"\b{re.escape(name)}: *[\"']?\?\?\?", line)), 0)
+        said: list[str] = []
+        while at > 0 and lines[at - 1].lstrip().startswith("#"):
+            at -= 1
+            said.insert(0, lines[at].lstrip(" #"))
+        return f" ({' '.join(said)})" if said else ""
 
     def _file_with(self, key: str, picked: Mapping[str, str]) -> str:
         """The file that holds an open key."""

@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 
 from stablechoice.cell_name import CellName
 from stablechoice.configuration.building import build
-from stablechoice.configuration.checking import check_known
+from stablechoice.configuration.checking import check_known, choices
 from stablechoice.configuration.composing import Composer, file_of
 from stablechoice.configuration.external import external_strategies
 from stablechoice.configuration.study import Study
@@ -24,6 +24,7 @@ from stablechoice.questions.source import Source
 from stablechoice.reading.similarity import Similarity
 from stablechoice.request import Decoding, canonical_json
 from stablechoice.strategies.settings import TEMPLATE_KEYS
+from stablechoice.strategies.sharing import draws_further
 from stablechoice.strategies.strategy import Capped, Matching, Strategy
 
 _MODEL_KEYS = ("title", "simulated", "engine")
@@ -92,7 +93,7 @@ class Configuration:
             self._check_templates(key, prompts)
         for key in self.asked_models:
             self.model(key)
-        for key in self.study.benchmarks:
+        for key in self.prepared_benchmarks:
             self.benchmark(key)
         self.similarity()
         self._check_titles()
@@ -239,7 +240,7 @@ class Configuration:
 
     def strategy(self, key: str) -> Strategy:
         if key not in self._strategies:
-            built = build(file_of("strategy", key), self.group("strategy", key))
+            built = build(file_of("strategy", key), self.group("strategy", key), ("title", "shares", "ask"))
             self._strategies[key] = cast(Strategy, built)
         return self._strategies[key]
 
@@ -261,11 +262,25 @@ class Configuration:
         title, simulated = values.pop("title"), values.pop("simulated")
         if not isinstance(simulated, bool):
             raise ConfigError(f"{where}: key 'simulated' must be true or false, not {simulated!r}")
-        built = build(file_of("engine", engine_files[0]), engine, model={"key": key, "root": str(self.root), **values})
+        model = {"key": key, "root": str(self.root), **values}
+        built = build(file_of("engine", engine_files[0]), engine, ("identity", "answer"), model=model)
         return Model(key, str(title), simulated, engine_files, cast(Engine, built))
 
     def benchmark(self, key: str) -> Source:
-        return Source.from_mapping(self.group("benchmark", key), file_of("benchmark", key))
+        where = file_of("benchmark", key)
+        source = Source.from_mapping(self.group("benchmark", key), where)
+        if source.pool is not None:
+            others = [name for name in choices(self.conf, "benchmark") if name != key]
+            check_known(where, "pool", source.pool, others, "conf/benchmark")
+        return source
+
+    @property
+    def prepared_benchmarks(self) -> tuple[str, ...]:
+        """Benchmarks whose questions the study needs: those of its grid, then those that only lend it further ones."""
+        study = self.study
+        drawing = any(draws_further(self.strategy(key)) for key in study.strategies)
+        pools = [self.benchmark(key).pool for key in study.benchmarks] if drawing else []
+        return tuple(dict.fromkeys((*study.benchmarks, *(pool for pool in pools if pool is not None))))
 
     def similarity(self) -> Similarity:
         """The study's sentence embedder; nothing is loaded before its first comparison."""

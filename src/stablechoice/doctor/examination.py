@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from stablechoice.configuration import Configuration
 from stablechoice.doctor import cards, checkout, containers, machine, online, packages, programs
 from stablechoice.doctor.page import Page
 from stablechoice.doctor.place import Place
@@ -13,11 +14,12 @@ from stablechoice.doctor.studies import verdicts
 from stablechoice.runtime import card
 
 
-def examine(root: Path, stale: Sequence[str]) -> Page:
+def examine(root: Path, stale: Sequence[str], studies: Sequence[Configuration]) -> Page:
     """Look at everything; nothing is installed, built, loaded or sent.
 
     Args:
         stale: pipeline files that are not as `conf/` describes them.
+        studies: the studies to judge.
     """
     present = packages.installed()
     here = machine.measure(root)
@@ -39,4 +41,4 @@ def examine(root: Path, stale: Sequence[str]) -> Page:
         if one.state == "lack"
     )
     place = Place(here, hub, present, cards.lack(seen, root), lacks)
-    return Page(sections, tuple(verdicts(root, place)))
+    return Page(sections, tuple(verdicts(studies, place)))

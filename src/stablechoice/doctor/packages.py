@@ -58,6 +58,8 @@ def against_locks(requirements: Path, present: Mapping[str, str]) -> list[Findin
         tools = {_normal(name) for name in _NAMED.findall(_text(requirements / "dev.in"))}
     except OSError as error:
         return [Finding("packages", "lack", f"{error.filename}: {error.strerror}", "restore it with git")]
+    except UnicodeDecodeError:
+        return [Finding("packages", "lack", f"a file of {requirements} is no UTF-8 text", "restore it with git")]
     everything = {**wanted, **models}
     absent = sum(name not in present for name in everything)
     if absent > len(everything) / 2:

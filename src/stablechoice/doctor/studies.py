@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +21,23 @@ _BYTES_A_QUESTION = 32 * 1024
 prompts and answers are a third as long as those of the papers."""
 
 
-def verdicts(root: Path, place: Place) -> list[Verdict]:
-    """Judge every file of `conf/study`, the pocket study first."""
+def configurations(root: Path) -> list[Configuration]:
+    """One for every file of `conf/study`, the pocket study first; nothing is composed yet."""
     keys = sorted(choices(root / "conf", "study"), key=lambda key: (key != POCKET, key))
-    return [verdict(root, key, place) for key in keys]
+    return [Configuration((f"study={key}",), root) for key in keys]
 
 
-def verdict(root: Path, key: str, place: Place) -> Verdict:
+def verdicts(studies: Sequence[Configuration], place: Place) -> list[Verdict]:
+    """Judge studies, in their order."""
+    return [verdict(study, place) for study in studies]
+
+
+def verdict(study: Configuration, place: Place) -> Verdict:
     """Judge one study; a configuration that is broken or left open is a verdict too."""
-    configuration = Configuration((f"study={key}",), root)
     try:
-        return _judged(configuration, place)
+        return _judged(study, place)
     except StablechoiceError as error:
-        return Verdict(key, error=str(error))
+        return Verdict(study.study_key, error=str(error))
 
 
 def _judged(configuration: Configuration, place: Place) -> Verdict:
@@ -41,12 +45,12 @@ def _judged(configuration: Configuration, place: Place) -> Verdict:
     models = {key: configuration.group("model", key) for key in study.models}
     local = {key: model for key, model in models.items() if local_models.is_local(model)}
     hosted = [key for key, model in models.items() if _is_hosted(configuration, key, model)]
-    had = {b: sources.questions(configuration, b, place) for b in study.benchmarks}
+    had = {b: sources.questions(configuration, b, place) for b in configuration.prepared_benchmarks}
     absent = tuple(f"no questions of {b}; see below" for b, (here, _) in had.items() if not here)
     sizes = {key: local_models.bytes_wanted(configuration, key, model, place) for key, model in local.items()}
     asked = sum(sources.count(configuration, b) for b in study.benchmarks) * len(models) * len(study.strategies)
     wants = sum(size or 0 for size in sizes.values()) + asked * _BYTES_A_QUESTION
-    keys = {variable: _is_set(configuration, variable, file) for variable, file in Needs.of(configuration).keys}
+    keys = {variable: _lack_of(configuration, variable, file) for variable, file in Needs.of(configuration).keys}
     common = (*place.lacks, *absent, *_full(place, wants))
     computing = [key for key in models if key not in hosted]
     return Verdict(
@@ -57,7 +61,7 @@ def _judged(configuration: Configuration, place: Place) -> Verdict:
             _level(LEVELS[1], computing, [*common, *_computing(configuration, local, place)]),
             _level(LEVELS[2], hosted, [*common, *_unset(keys)]),
         ),
-        keys,
+        {variable: not lack for variable, lack in keys.items()},
         {b: said for b, (_, said) in had.items()},
         wants,
         tuple(key for key, size in sizes.items() if size is None),
@@ -92,18 +96,21 @@ def _full(place: Place, wants: int) -> list[str]:
     return [f"disk: about {wants / GIB:.1f} GiB are needed, {place.machine.free / GIB:.1f} GiB are free; free some"]
 
 
-def _unset(keys: Mapping[str, bool]) -> list[str]:
-    names = [name for name, present in keys.items() if not present]
-    return [f"not set: {', '.join(names)}; put them into .env (.env.example shows how)"] if names else []
+def _unset(keys: Mapping[str, str]) -> list[str]:
+    """Lacks of keys: those that are not set in one, what is wrong with others one by one."""
+    names = [name for name, lack in keys.items() if lack.startswith(f"{name} is not set")]
+    unset = [f"not set: {', '.join(names)}; put them into .env (.env.example shows how)"] if names else []
+    return unset + list(dict.fromkeys(lack for name, lack in keys.items() if lack and name not in names))
 
 
 def _is_hosted(configuration: Configuration, key: str, model: Mapping[str, Any]) -> bool:
     return any(part.get("base_url") for _, part in engines_of(configuration, key, model["engine"]))
 
 
-def _is_set(configuration: Configuration, variable: str, file: str) -> bool:
+def _lack_of(configuration: Configuration, variable: str, file: str) -> str:
+    """Why a key cannot be used; empty where it can."""
     try:
         Secret.read(variable, configuration.root, file)
-    except EngineError:
-        return False
-    return True
+    except EngineError as error:
+        return str(error)
+    return ""

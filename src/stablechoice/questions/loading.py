@@ -69,7 +69,10 @@ def read_bytes(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
-        raise DataError(f"{path}: there is no such file; run the stage that makes it, or correct the path") from error
+        raise DataError(
+            f"{path}: there is no such file; run the stage that makes it (questions: stablechoice prepare "
+            "benchmark=NAME), or correct the path"
+        ) from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from error
     if not content.strip():

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stablechoice.doctor import machine, packages
 from stablechoice.doctor.page import Page
 from stablechoice.doctor.sheet import show
 from stablechoice.errors import ConfigError, StablechoiceError
 from stablechoice.layout import find_root
+
+if TYPE_CHECKING:  # the page can be had without Hydra
+    from stablechoice.configuration import Configuration
 
 
 def run(overrides: Sequence[str], *, as_json: bool = False) -> int:
@@ -33,8 +38,11 @@ def _page(root: Path) -> Page:
     """The whole page, or what can be said without the packages where they are missing."""
     try:
         from stablechoice.doctor.examination import examine
+        from stablechoice.doctor.studies import configurations
 
-        return examine(root, _stale(root))
+        # Composing takes most of the time: what was composed for the pipelines is judged afterwards.
+        studies = configurations(root)
+        return examine(root, _stale(root, studies), studies)
     except ImportError:
         python = [packages.interpreter(), *packages.against_locks(root / "requirements", packages.installed())]
         if all(finding.state != "lack" for finding in python):
@@ -42,16 +50,16 @@ def _page(root: Path) -> Page:
         return Page((("Python", tuple(python)), ("Machine", tuple(machine.examine(machine.measure(root))))))
 
 
-def _stale(root: Path) -> list[str]:
+def _stale(root: Path, studies: Sequence[Configuration]) -> list[str]:
     """Pipeline files that are not as `conf/` describes them; a study that cannot be composed has a verdict instead."""
-    from stablechoice.configuration import choices
-    from stablechoice.stages.pipeline import pipelines
+    from stablechoice.configuration import Configuration
+    from stablechoice.stages.pipeline import benchmark_files, study_files
 
-    found: set[Path] = set()
-    for study in choices(root / "conf", "study"):
-        try:
-            files = pipelines(root, study)
-        except StablechoiceError:
-            continue
-        found |= {path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text}
-    return [path.relative_to(root).as_posix() for path in sorted(found)]
+    described: dict[Path, str] = {}
+    with suppress(StablechoiceError):
+        described |= benchmark_files(Configuration(root=root))
+    for study in studies:
+        with suppress(StablechoiceError):
+            described |= study_files(study)
+    stale = [path for path, text in described.items() if not path.is_file() or path.read_text("utf-8") != text]
+    return [path.relative_to(root).as_posix() for path in sorted(stale)]

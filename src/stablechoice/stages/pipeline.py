@@ -13,6 +13,7 @@ from stablechoice.cell_name import CellName
 from stablechoice.configuration import Configuration, choices
 from stablechoice.errors import ConfigError, OpenError
 from stablechoice.questions.source import is_open
+from stablechoice.stages.routes import Routes
 from stablechoice.stages.stage_blocks import Stages, benchmark_stages, cell_stages, repeat_stages, study_wide_stages
 
 _HEAD = "# Written by `make pipeline` from {source}: edit that, run `make pipeline`, and commit both.\n"
@@ -37,11 +38,16 @@ def cells_file(root: Path, study: str, model: str, benchmark: str) -> Path:
 
 
 def cells_pipeline(configuration: Configuration, model: str, benchmark: str) -> dict[str, Any]:
-    """Generate and score each cell of one model on one benchmark, and what is repeated there."""
-    prompts = configuration.prompts()
+    """Generate and score each cell of one model on one benchmark, and what is repeated there.
+
+    A cell that the study leaves out, since its route cannot answer it, has no stage: its tables say why.
+    """
+    prompts, cannot = configuration.prompts(), Routes(configuration).excluded()
     stages: Stages = {}
     for strategy in configuration.study.strategies:
-        stages |= cell_stages(configuration, CellName(model, benchmark, strategy), prompts)
+        cell = CellName(model, benchmark, strategy)
+        if cell not in cannot:
+            stages |= cell_stages(configuration, cell, prompts)
     stages |= repeat_stages(configuration, model, benchmark, prompts)
     return {"stages": stages}
 
@@ -87,25 +93,39 @@ def pipelines(root: Path, study: str | None = None) -> dict[Path, str]:
     Raises:
         OpenError: the one study leaves a value open; of all studies such a one has no pipeline until it is filled in.
     """
-    configuration = Configuration(root=root)
-    files = {root / "data" / "benchmarks" / "dvc.yaml": render(benchmarks_pipeline(configuration), "conf/benchmark", 2)}
+    files = benchmark_files(Configuration(root=root))
     for name in [study] if study else choices(root / "conf", "study"):
-        one, source = Configuration((f"study={name}",), root), f"conf/study/{name}.yaml"
         try:
-            checked = one.checked()
+            files |= study_files(Configuration((f"study={name}",), root))
         except OpenError:
             if study:
                 raise
-            continue
-        described = {
-            cells_file(root, name, model, benchmark): cells_pipeline(one, model, benchmark)
-            for model in checked.models
-            for benchmark in one.study.benchmarks
-        }
-        described[pipeline_file(root, name)] = study_pipeline(one)
-        for path, pipeline in described.items():
-            files[path] = render(pipeline, source, len(path.parent.relative_to(root).parts))
     return files
+
+
+def benchmark_files(configuration: Configuration) -> dict[Path, str]:
+    """The pipeline file that prepares and samples, with its text."""
+    path = configuration.root / "data" / "benchmarks" / "dvc.yaml"
+    return {path: render(benchmarks_pipeline(configuration), "conf/benchmark", 2)}
+
+
+def study_files(configuration: Configuration) -> dict[Path, str]:
+    """One study's pipeline files with their texts.
+
+    Raises:
+        ConfigError, OpenError: a file of the study is wrong or leaves a value open.
+    """
+    study, root = configuration.checked(), configuration.root
+    described = {
+        cells_file(root, study.key, model, benchmark): cells_pipeline(configuration, model, benchmark)
+        for model in study.models
+        for benchmark in study.benchmarks
+    }
+    described[pipeline_file(root, study.key)] = study_pipeline(configuration)
+    return {
+        path: render(pipeline, f"conf/study/{study.key}.yaml", len(path.parent.relative_to(root).parts))
+        for path, pipeline in described.items()
+    }
 
 
 def left_over(root: Path, described: Sequence[Path], study: str | None = None) -> list[Path]:

@@ -9,17 +9,28 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
 
+from stablechoice.cell_lock import alone
 from stablechoice.configuration import Configuration
 from stablechoice.errors import ConfigError, StablechoiceError
 from stablechoice.runtime.contained import contained
 from stablechoice.stages.generate import REPLAY
+from stablechoice.stages.not_run import reasons
 from stablechoice.stages.pipeline import cells_file, pipeline_file, write_pipelines
+from stablechoice.stages.routes import Routes
 
 STEPS = ("prepare", "sample", "answer", "generate", "score", "analyse", "report")
+
+_DVC = """
+import sys
+from stablechoice.cell_lock import die_with_parent
+die_with_parent()
+from dvc.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""DVC, ending when we end: one that outlived us would hold its lock, and ask on, behind the next run's back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +55,9 @@ class Pipeline:
         study = self.configuration.study
         if step in ("prepare", "sample", "answer"):
             kind = "prepare" if step == "prepare" else "sample"
-            return [f"data/benchmarks/dvc.yaml:{kind}-{benchmark}" for benchmark in study.benchmarks]
+            lending = [b for b in self.configuration.prepared_benchmarks if b not in study.benchmarks]
+            stages = [*(f"{kind}-{b}" for b in study.benchmarks), *(f"prepare-{b}" for b in lending)]
+            return [f"data/benchmarks/dvc.yaml:{stage}" for stage in stages]
         if step in ("generate", "score"):
             return [stage for file in self.cell_files for stage in self._stages(file, step)]
         return [f"{self.file}:{step}"]
@@ -60,7 +73,7 @@ class Pipeline:
         # entries in dvc.lock follows the hash seed.
         environment = {**os.environ, "PATH": _with_own_bin(), REPLAY: "1", "PYTHONHASHSEED": "0"}
         return subprocess.Popen(
-            [sys.executable, "-m", "dvc", *arguments],
+            [sys.executable, "-c", _DVC, *arguments],
             cwd=self.configuration.root,
             env=environment,
             stdout=subprocess.PIPE,
@@ -83,6 +96,15 @@ class Pipeline:
         elif "generate" in kinds:
             stages += self.targets("generate")
         stages += [f"{self.file}:{kind}" for kind in ("analyse", "report") if kind in kinds]
+        return self._current(stages)
+
+    def finished(self, step: str) -> bool:
+        """Whether the step's own stages were run on what is stored now. DVC's exit code does not tell: told to go on
+        beyond errors, it ends with 0."""
+        kinds = [kind for kind in ("analyse", "report") if STEPS.index(kind) <= STEPS.index(step)]
+        return not kinds or self._current([f"{self.file}:{kind}" for kind in kinds])
+
+    def _current(self, stages: Sequence[str]) -> bool:
         process = self.dvc("status", "--quiet", *stages)
         process.communicate()
         return process.returncode == 0
@@ -135,8 +157,11 @@ def _repro(console: Console, pipeline: Pipeline, step: str, *, keep_going: bool)
 
 
 def _missing(configuration: Configuration) -> list[str]:
-    layout = configuration.layout()
-    return [" × ".join(cell) for cell in configuration.study.cells if not layout.observations(cell).is_file()]
+    """Cells that were not run, with the reason where one is known; those that the study leaves out are none."""
+    layout, cannot, known = configuration.layout(), Routes(configuration).excluded(), reasons(configuration)
+    cells = [cell for cell in configuration.study.cells if cell not in cannot]
+    missing = [cell for cell in cells if not layout.observations(cell).is_file()]
+    return [" × ".join(cell) + (f" ({known[cell]})" if cell in known else "") for cell in missing]
 
 
 def _step_of(overrides: Sequence[str]) -> tuple[tuple[str, ...], str]:
@@ -167,14 +192,17 @@ def run(overrides: Sequence[str]) -> int:
             f"{others[0]}: reproduce takes study= and until= alone; set other values in conf/, which DVC follows"
         )
     configuration = Configuration(rest)
-    code = contained(configuration, overrides)
-    if code is not None:
-        return code
     if not (configuration.root / ".git").exists() or not (configuration.root / ".dvc").is_dir():
         raise ConfigError(
             f"{configuration.root}: is no git and DVC repository, which DVC needs; clone it instead of "
             "unpacking it, or run `git init && dvc init` there"
         )
+    with alone(configuration.root):
+        code = contained(configuration, overrides)
+        return _reproduce(configuration, step) if code is None else code
+
+
+def _reproduce(configuration: Configuration, step: str) -> int:
     console = Console(soft_wrap=True)
     start = time.monotonic()
     for path in write_pipelines(configuration.root, configuration.study_key):
@@ -183,34 +211,39 @@ def run(overrides: Sequence[str]) -> int:
     title = configuration.study.title
     if step != "answer" and pipeline.up_to_date(step):
         console.print(f"{title}: nothing to do, everything up to {step!r} is up to date.", highlight=False)
-        return _close(console, configuration, step, failed=False)
+        return _close(console, pipeline, step, failed=False)
     at = STEPS.index(step)
     console.print(f"{title}: preparing and sampling questions", highlight=False)
     failed = _repro(console, pipeline, "prepare" if step == "prepare" else "sample", keep_going=False)
     if failed:
-        raise ConfigError("the questions could not be prepared; DVC's message above says which benchmark and why")
+        raise ConfigError("the questions could not be prepared; DVC's message above says what is wrong and in which file")
     if at >= STEPS.index("answer"):
         console.print(f"{title}: answering", highlight=False)
         failed = _answer(configuration) or failed
     if at > STEPS.index("answer"):
         console.print(f"{title}: replaying, scoring and tabulating with DVC", highlight=False)
         # Cells that could not be answered fail here by name, so DVC's verdict replaces the one above.
-        failed = _repro(console, pipeline, step, keep_going=True)
+        failed = _repro(console, pipeline, step, keep_going=True) or not pipeline.finished(step)
     console.print(f"done in {time.monotonic() - start:.0f} s", highlight=False)
-    return _close(console, configuration, step, failed=failed)
+    return _close(console, pipeline, step, failed=failed)
 
 
-def _print_main_table(console: Console, path: Path) -> None:
+def _print_main_table(console: Console, pipeline: Pipeline, *, failed: bool) -> None:
     """The artifact itself, not a computation of its own: what is printed is what is versioned."""
-    if path.is_file():
+    path = pipeline.configuration.layout().tables / "main.txt"
+    if failed and not pipeline.finished("analyse"):
+        relative = path.parent.relative_to(pipeline.configuration.root)
+        console.print(f"tables were not made anew (messages above): {relative}/ holds those of an earlier run, if any")
+    elif path.is_file():
         console.print(path.read_text(encoding="utf-8").strip(), highlight=False, markup=False)
 
 
-def _close(console: Console, configuration: Configuration, step: str, *, failed: bool) -> int:
+def _close(console: Console, pipeline: Pipeline, step: str, *, failed: bool) -> int:
     """Print where the results lie; the exit code is 1 while a cell of the study is missing."""
+    configuration = pipeline.configuration
     layout = configuration.layout()
     if step == "report":
-        _print_main_table(console, layout.tables / "main.txt")
+        _print_main_table(console, pipeline, failed=failed)
         relative = layout.report.relative_to(configuration.root)
         console.print(f"report:  {relative}/index.html", highlight=False)
         console.print(f"tables:  {layout.tables.relative_to(configuration.root)}/ (csv, md, tex)", highlight=False)

@@ -20,7 +20,7 @@ from stablechoice.artifact.inventory import LEVEL
 from stablechoice.artifact.member import Member
 from stablechoice.artifact.package_code import FOLDER as PACKAGE
 from stablechoice.artifact.package_code import PackageCode, code_sha256
-from stablechoice.artifact.trust import check_targets
+from stablechoice.artifact.trust import check_reader, check_targets
 from stablechoice.artifact.workspace import Opened, open_bundle, put_back, set_aside
 from stablechoice.configuration import Configuration
 from stablechoice.durable import write_whole
@@ -94,7 +94,9 @@ def _check_trust(configuration: Configuration) -> None:
     study = configuration.study
     named = [("model", key) for key in study.models] + [("strategy", key) for key in study.strategies]
     for group, key in [*named, ("embedder", study.embedder)]:
-        check_targets(f"conf/{group}/{key}.yaml", configuration.group(group, key))
+        check_targets(group, key, configuration.group(group, key))
+    for key in configuration.prepared_benchmarks:
+        check_reader(key, configuration.group("benchmark", key).get("reader"))
 
 
 def _check_archive(path: Path, wanted: str) -> str:
