@@ -1,11 +1,11 @@
-"""Times `analyse` with all tables and formats on a grid of the paper's size, 10,000 resamples everywhere, on one core.
+"""Times `analyse` with all tables, and `report`, on a grid of the paper's size, 10,000 resamples everywhere, one core.
 
 Run: PYTHONPATH=src python bench/bench_analysis.py [--folder DIR]
 
 `--folder` is that of `bench_score.py`; without one, or where nothing is scored there, the grid is made and scored
 first.
-Target: analysis and all tables under 30 s. Beside it one cell's flip and RStd by `scipy.stats.bootstrap` and by a
-pandas loop, a resample a turn, from which the ratio follows.
+Targets: analysis and all tables under 30 s, a page under 5 MB. Beside them one cell's flip and RStd by
+`scipy.stats.bootstrap` and by a pandas loop, a resample a turn, from which the ratio follows.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from bench_score import peak_mib, say
 from stablechoice.cell_name import CellName
 from stablechoice.configuration import Configuration
 from stablechoice.report.figures import draw_figures, write_figures
+from stablechoice.report.page import write_report
 from stablechoice.report.writing import write_tables
 from stablechoice.stages.analyse import results
+from stablechoice.stages.report import contents
 
 
 def timed(name: str, task: Callable[[], Any]) -> Any:
@@ -61,12 +63,19 @@ def main() -> None:
         wall, cpu = time.perf_counter() - start, time.process_time() - cpu
         say(f"analyse and {len(tables)} tables: {wall:.1f} s wall, {cpu:.1f} s CPU, peak {peak_mib():.0f} MiB")
         timed("figures (not part of the target)", lambda: _drawn(found, layout.figures))
+        written = timed("report with the explorer's side files", lambda: _reported(configuration, found))
+        sizes = [path.stat().st_size for path in written]
+        say(f"page {sizes[0] / 1e6:.2f} MB, {len(sizes) - 1} side files of {sum(sizes[1:]) / 1e6:.0f} MB")
         cell = found.cells[CellName(study.models[0], study.benchmarks[0], "direct")]
         compare(cell, study.resamples, asked.loop_resamples)
 
 
 def _drawn(found: Any, folder: Path) -> None:
     write_figures(folder, draw_figures(found.study, found.analysis, found.cells, found.extras))
+
+
+def _reported(configuration: Configuration, found: Any) -> list[Path]:
+    return write_report(configuration.layout().report, contents(configuration, found))
 
 
 if __name__ == "__main__":

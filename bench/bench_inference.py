@@ -127,14 +127,15 @@ print(json.dumps({"seconds": time.perf_counter() - start,
 _ONNX = """
 import json, sys, time
 from optimum.onnxruntime import ORTModelForCausalLM
-from transformers import AutoTokenizer
+from transformers import PreTrainedTokenizerFast
 folder, cap = sys.argv[1], int(sys.argv[2])
 prompts = json.load(sys.stdin)
-tokenizer = AutoTokenizer.from_pretrained(folder)
+tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)  # its own class may be newer than this environment
 model = ORTModelForCausalLM.from_pretrained(folder, export=True)
 def ask(prompt):
     turn = [{"role": "user", "content": prompt}]
     ids = tokenizer.apply_chat_template(turn, add_generation_prompt=True, return_tensors="pt", return_dict=True)
+    ids.pop("token_type_ids", None)
     read = ids["input_ids"].shape[1]
     return model.generate(**ids, do_sample=False, max_new_tokens=cap)[0, read:], read
 ask(prompts[0])

@@ -72,14 +72,16 @@ def share(*parts: object) -> float:
 
 def configured(root: Path) -> Configuration:
     """`conf/`, questions and manifests of the grid in a folder; nothing is answered yet."""
-    shutil.copytree(ROOT / "conf", root / "conf", dirs_exist_ok=True)
+    for part in ("conf", "data/published"):
+        shutil.copytree(ROOT / part, root / part, dirs_exist_ok=True)
     (root / "conf/study" / f"{STUDY}.yaml").write_text(_STUDY_FILE, encoding="utf-8")
     for number, model in enumerate(MODELS, 1):
         text = _MODEL_FILE.format(name=f"Scripted {number}")
         (root / "conf/model" / f"{model}.yaml").write_text(text, encoding="utf-8")
     pattern = (ROOT / "conf/benchmark/nonsense_qa.yaml").read_text(encoding="utf-8")
     for key, count in BENCHMARKS.items():
-        (root / "conf/benchmark" / f"{key}.yaml").write_text(pattern.replace("nonsense_qa", key), encoding="utf-8")
+        text = pattern.replace("nonsense_qa", key).replace("title: NonsenseQA", f"title: {key}")
+        (root / "conf/benchmark" / f"{key}.yaml").write_text(text, encoding="utf-8")
         questions = list(_questions(key, count))
         write_questions(root / "data/benchmarks" / f"{key}.jsonl", questions)
         write_manifest(root / "data/manifests" / f"{key}.csv", questions)

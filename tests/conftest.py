@@ -19,6 +19,14 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
+def shared() -> Path:
+    folder = ROOT.parent / "shared"
+    if not (folder / "benchmarks").is_dir():
+        pytest.skip(f"the benchmarks' texts are not beside the repository ({folder.name}/benchmarks)")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A git and DVC repository with this working tree's files, without anything that a run made."""
     return copy_repository(tmp_path_factory.mktemp("copy") / "repository")

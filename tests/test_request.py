@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from stablechoice.request import Address, Decoding, Request, request_key
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stablechoice.request import Address, Decoding, Keys, Request, canonical_json, request_key
 
 DECODING = Decoding(0.0, 64)
 IDENTITY = {"engine": "scripted"}
@@ -43,3 +46,45 @@ def test_letters_and_prefill_are_content_and_only_probabilities_are_wanted_witho
     letters = replace(PLAIN, letters=("A", "B"))
     assert len({key(PLAIN), key(letters), key(replace(letters, prefill="It is "))}) == 3
     assert [request.wants_probabilities for request in (PLAIN, letters, CLOZE)] == [False, True, True]
+
+
+TEXT = st.text(max_size=12)
+PLAIN_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    st.dictionaries(TEXT, PLAIN_JSON, max_size=4),
+    st.builds(Decoding, st.floats(0, 2), st.integers(1, 4096)),
+    st.builds(
+        Request,
+        TEXT,
+        st.builds(Address, TEXT, repetition=st.integers(0, 3)),
+        TEXT,
+        prefill=TEXT,
+        letters=st.lists(TEXT, max_size=3).map(tuple),
+        continuation=TEXT,
+    ),
+)
+@settings(deadline=None, max_examples=200)
+def test_a_key_is_the_hash_of_all_content_as_canonical_json(
+    identity: dict[str, object], decoding: Decoding, request: Request
+) -> None:
+    content: dict[str, object] = {
+        "engine": identity,
+        "temperature": decoding.temperature,
+        "max_new_tokens": decoding.max_new_tokens,
+        "messages": [{"role": "user", "content": request.prompt}],
+        "prefill": request.prefill,
+        "letters": list(request.letters),
+        "repetition": request.address.repetition,
+        **({"continuation": request.continuation} if request.continuation else {}),
+    }
+    try:
+        expected = hashlib.sha256(canonical_json(content).encode("utf-8")).hexdigest()
+    except UnicodeEncodeError:  # a lone surrogate has no bytes, here or there
+        return
+    assert Keys(identity, decoding).of(request) == expected

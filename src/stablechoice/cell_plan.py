@@ -12,7 +12,7 @@ from stablechoice.errors import PlanError
 from stablechoice.generations import Generation
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import Question
-from stablechoice.request import Address, Decoding, Request, Response, request_key
+from stablechoice.request import Address, Decoding, Keys, Request, Response
 from stablechoice.strategies.strategy import Asking, Strategy
 
 Lookup = Callable[[Sequence[str]], Mapping[str, Response]]
@@ -46,6 +46,7 @@ class CellPlan:
     order: bool = True
     shared: Mapping[str, Response] = field(default_factory=dict)
     others: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    _keys: dict[str | None, Keys] = field(default_factory=dict, init=False, repr=False)
 
     def key(self, request: Request) -> str:
         """The key of a request under the identity of the model that it asks.
@@ -53,13 +54,19 @@ class CellPlan:
         Raises:
             PlanError: it names a model that the cell was not planned with.
         """
-        if request.model is not None and request.model not in self.others:
+        if request.model not in self._keys:
+            self._keys[request.model] = Keys(self._identity_asked(request), self.decoding)
+        return self._keys[request.model].of(request)
+
+    def _identity_asked(self, request: Request) -> Mapping[str, Any]:
+        if request.model is None:
+            return self.identity
+        if request.model not in self.others:
             raise PlanError(
                 f"cell {'/'.join(self.name)}: {where(request)} names model {request.model!r}, which the strategy does "
                 "not declare as its matcher_model; declare it there"
             )
-        identity = self.identity if request.model is None else self.others[request.model]
-        return request_key(identity, self.decoding, request)
+        return self.others[request.model]
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,13 +32,23 @@ def write_observations(path: Path, observations: Iterable[Observation]) -> None:
     write_whole(path, b"".join(orjson.dumps(row, default=_fields_of, option=option) for row in observations))
 
 
+_NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (Observation, Reading, Match)}
+_LEFT_OUT = {Observation: _SELDOM, Reading: _SPARSE}
+
+
 def _fields_of(row: Any) -> dict[str, Any]:
-    """Every field but log-probabilities and matches where there are none: few strategies have them."""
-    values = {field.name: getattr(row, field.name) for field in fields(row)}
-    if isinstance(row, Reading) and not row.logprobs:
-        del values[_SPARSE]
-    if isinstance(row, Observation) and not row.matches:
-        del values[_SELDOM]
+    """Every field but log-probabilities and matches where there are none: few strategies have them.
+
+    Raises:
+        TypeError: it is nothing that observations hold.
+    """
+    names = _NAMES.get(type(row))
+    if names is None:
+        raise TypeError(f"{type(row).__name__} is no part of an observation")
+    values = {name: getattr(row, name) for name in names}
+    seldom = _LEFT_OUT.get(type(row))
+    if seldom is not None and not values[seldom]:
+        del values[seldom]
     return values
 
 

@@ -102,26 +102,43 @@ class Response:
     detail: str = ""
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def canonical_json(value: Any) -> str:
     """Sorted keys, no spaces, UTF-8 text: one byte string for one value."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
-def request_key(identity: Mapping[str, Any], decoding: Decoding, request: Request) -> str:
-    """sha256 hex of everything that can change the answer.
+class Keys:
+    """Keys of many requests under one identity and decoding.
+
+    A key is the sha256 hex of everything that can change the answer, as canonical JSON: `continuation` (only where
+    there is one, so that the keys of all other requests stay what they are), `engine`, `letters`, `max_new_tokens`,
+    `messages`, `prefill`, `repetition`, `temperature`. What all requests share is written once.
 
     Args:
         identity: the engine's `identity()`: model, revision, dtype, quantisation, batching policy, route, protocol.
     """
-    content: dict[str, Any] = {
-        "engine": dict(identity),
-        "temperature": decoding.temperature,
-        "max_new_tokens": decoding.max_new_tokens,
-        "messages": [{"role": "user", "content": request.prompt}],
-        "prefill": request.prefill,
-        "letters": list(request.letters),
-        "repetition": request.address.repetition,
-    }
-    if request.continuation:  # a key of its own, so that the keys of all other requests stay what they are
-        content["continuation"] = request.continuation
-    return hashlib.sha256(canonical_json(content).encode("utf-8")).hexdigest()
+
+    def __init__(self, identity: Mapping[str, Any], decoding: Decoding) -> None:
+        self._engine = f'"engine":{canonical_json(dict(identity))},"letters":'
+        self._limit = f',"max_new_tokens":{canonical_json(decoding.max_new_tokens)},"messages":[{{"content":'
+        self._temperature = f',"temperature":{canonical_json(decoding.temperature)}}}'
+
+    def of(self, request: Request) -> str:
+        """The key of one request."""
+        encode = _ENCODER.encode
+        begun = f'{{"continuation":{encode(request.continuation)},' if request.continuation else "{"
+        letters = encode(list(request.letters)) if request.letters else "[]"
+        content = (
+            f"{begun}{self._engine}{letters}{self._limit}{encode(request.prompt)}"
+            f',"role":"user"}}],"prefill":{encode(request.prefill)},"repetition":{request.address.repetition}'
+            f"{self._temperature}"
+        )
+        return hashlib.sha256(content.encode("utf-8")).hexdigest()
+
+
+def request_key(identity: Mapping[str, Any], decoding: Decoding, request: Request) -> str:
+    """The key of a single request; see `Keys`."""
+    return Keys(identity, decoding).of(request)

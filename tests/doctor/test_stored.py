@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stablechoice.configuration import Configuration
-from stablechoice.doctor.stored import Stored, stored
+from stablechoice.doctor.stored import Stored, asking_cells, stored
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def configuration(copied: Path, tmp_path: Path) -> Configuration:
 def cached(configuration: Configuration, number: int, text: bytes, lock: Path) -> Path:
     """One cell's generations in DVC's cache, and a lock that names them, as DVC writes both."""
     root = configuration.root
-    path = configuration.layout().generations(configuration.study.cells[number])
+    path = configuration.layout().generations(asking_cells(configuration)[number])
     md5 = hashlib.md5(text, usedforsecurity=False).hexdigest()
     entry = root / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
     entry.parent.mkdir(parents=True, exist_ok=True)
@@ -36,12 +36,12 @@ def cached(configuration: Configuration, number: int, text: bytes, lock: Path) -
 
 def test_a_fresh_clone_has_none(configuration: Configuration) -> None:
     found = stored(configuration)
-    assert found == Stored(len(configuration.study.cells), 0, 0)
+    assert found == Stored(len(asking_cells(configuration)), 0, 0)
     assert not found.complete
 
 
 def test_files_that_lie_there_and_files_of_the_cache_are_counted_apart(configuration: Configuration) -> None:
-    root, cells = configuration.root, configuration.study.cells
+    root, cells = configuration.root, asking_cells(configuration)
     laid = configuration.layout().generations(cells[0])
     laid.parent.mkdir(parents=True)
     laid.write_text("{}\n", encoding="utf-8")
@@ -53,7 +53,7 @@ def test_files_that_lie_there_and_files_of_the_cache_are_counted_apart(configura
 
 
 def test_all_cells_together_are_complete(configuration: Configuration) -> None:
-    for cell in configuration.study.cells:
+    for cell in asking_cells(configuration):
         path = configuration.layout().generations(cell)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()

@@ -47,7 +47,7 @@ def why(found: Verdict, level: str) -> str:
 def test_the_pocket_study_runs_offline_and_without_a_key(root: Path) -> None:
     found = verdict(Configuration(("study=pocket",), root), OFFLINE)
     assert answers(found) == dict(zip(LEVELS, ("cannot", "can", "no part"), strict=True))
-    assert "stored generations of 0 of 48 cells" in why(found, "recompute")
+    assert "stored generations of 0 of 32 cells" in why(found, "recompute")
     assert found.runs
     assert found.keys == {}
     # The 98 MB of the model's 4-bit file become about six times as much, once.

@@ -181,6 +181,10 @@ def test_a_run_that_asks_for_more_submits_only_the_rest(protocol: str, tmp_path:
         ("after_accept", Reply(reset=True)),
         ("after_accept", Reply(silent=True)),
         ("after_accept", Reply(body=b'{"id": "jo')),
+        ("after_accept", Reply(body={"id": None})),
+        ("before_accept", Reply(body={"error": {"message": "a fault that comes with status 200"}})),
+        ("poll", Reply(body={"error": {"message": "a fault that comes with status 200"}})),
+        ("download", Reply(body=b"<html>a proxy's page</html>")),
         ("poll", Reply(503, openai_error("later"))),
         ("poll", Reply(body=b"<html>")),
         ("download", Reply(body=b"x" * 100, cut=10)),
@@ -241,7 +245,7 @@ def test_a_refused_submission_stops_with_one_line_and_frees_its_requests(
         assert KEY not in str(error.value)
         assert len(answered(engine, requests(3))) == 3
         assert len(provider.jobs) == 1
-    for path in (tmp_path / "journal").iterdir():
+    for path in filter(Path.is_file, (tmp_path / "journal").rglob("*")):
         assert KEY.encode() not in path.read_bytes()
 
 
@@ -284,6 +288,15 @@ def test_a_budget_stops_before_the_job_that_would_pass_it(protocol: str, tmp_pat
             answered(engine, requests(10))
         assert [len(job.lines) for job in provider.jobs] == [5]
         assert journalled(tmp_path) == ["batch_intent", "batch_accepted"]
+
+
+def test_a_job_that_was_refused_takes_nothing_out_of_the_budget(protocol: str, tmp_path: Path) -> None:
+    left = [Reply(400, openai_error("not so"))]
+    with BatchProvider(trigger=lambda at: left.pop() if at == "before_accept" and left else None) as provider:
+        engine = batch_engine(protocol, provider.address, tmp_path, limits={"budget_requests": 5})
+        with pytest.raises(EngineError, match="not so"):
+            answered(engine, requests(5))
+        assert len(answered(engine, requests(5))) == 5
 
 
 def test_money_is_counted_at_the_batch_price(protocol: str, tmp_path: Path) -> None:

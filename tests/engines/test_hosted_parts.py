@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from stablechoice.engines.budget import Budget
 from stablechoice.engines.limits import Limits
 from stablechoice.engines.pace import Bucket, Pace
 from stablechoice.engines.prices import Price, newest, read_prices
+from stablechoice.engines.purse import purse_of_run
 from stablechoice.errors import ConfigError, EngineError
 from stablechoice.request import Response
 
@@ -130,11 +132,67 @@ def test_a_budget_of_money_counts_what_is_under_way_at_its_worst() -> None:
     assert budget.spent == pytest.approx(0.6)
 
 
+def test_a_budget_holds_what_uses_it_up_exactly_and_nothing_more() -> None:
+    budget = Budget("x", None, 0.3)
+    for _ in range(3):
+        asyncio.run(budget.reserve(0.1))
+        budget.settle(0.1, 0.1)
+    with pytest.raises(EngineError, match=r"budget of 0\.3 would be passed"):
+        asyncio.run(budget.reserve(1e-6))
+
+
 def test_an_answer_without_token_counts_costs_its_worst_case() -> None:
     budget = Budget("x", None, 1.0)
     asyncio.run(budget.reserve(0.25))
     budget.settle(0.25, None)
     assert (budget.spent, budget.reserved, budget.unpriced) == (0.25, 0.0, 1)
+
+
+def test_routes_of_one_run_share_its_budget_of_requests(tmp_path: Path) -> None:
+    with purse_of_run(tmp_path):
+        one, other = Budget("x", 5, None), Budget("y", 5, None)
+        one.take(2, 0.0)
+        asyncio.run(other.reserve(0.0))
+        with (
+            purse_of_run(tmp_path),
+            pytest.raises(EngineError, match="5 requests has 2 left, and a job of 3"),
+        ):
+            other.take(3, 0.0)
+        one.take(2, 0.0)
+        for budget in (one, other):
+            with pytest.raises(EngineError, match="budget of 5 requests is used up"):
+                asyncio.run(budget.reserve(0.0))
+    asyncio.run(Budget("x", 5, None).reserve(0.0))
+    assert not list(tmp_path.iterdir())
+
+
+def test_routes_of_one_run_share_its_budget_of_money(tmp_path: Path) -> None:
+    with purse_of_run(tmp_path):
+        jobs, direct, free = Budget("x", None, 1.0), Budget("y", None, 1.0), Budget("z", None, None)
+        jobs.take(100, 0.6)
+        free.take(100, 9.0)  # a route without a limit is no part of it
+        with pytest.raises(EngineError, match=r"used 0\.0000 and 0\.6000 reserved.*may cost up to 0\.5000"):
+            asyncio.run(direct.reserve(0.5))
+        jobs.settle(0.6, 0.1)
+        asyncio.run(direct.reserve(0.5))
+        direct.settle(0.5, 0.4)
+        jobs.take(100, 0.5)  # exactly at the limit
+        with pytest.raises(EngineError, match=r"used 0\.5000 and 0\.5000 reserved"):
+            asyncio.run(direct.reserve(0.001))
+
+
+def test_routes_that_ask_at_the_same_instant_never_pass_the_budget_together(tmp_path: Path) -> None:
+    def ask() -> int:
+        budget = Budget("x", 100, None)
+        for number in range(1000):
+            try:
+                budget.take(1, 0.0)
+            except EngineError:
+                return number
+        return 1000
+
+    with purse_of_run(tmp_path), ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(lambda _: ask(), range(4))) == 100
 
 
 def test_a_price_is_money_for_a_million_tokens() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 import threading
 from pathlib import Path
@@ -150,6 +152,9 @@ def test_cached_tokens_are_kept(tmp_path: Path) -> None:
         Reply(200, {"error": {"code": 502, "message": "upstream is down"}}),
         Reply(200, {"error": {"code": 401, "message": "the upstream's own key"}}),
         Reply(200, chat_body("", choice={"error": {"code": 429, "message": "upstream is busy"}})),
+        Reply(200, {"error": {"code": "²", "message": "a digit that is no number"}}),
+        Reply(200, chat_body("The first half of an ans", finish="error")),
+        Reply(429, openai_error("slow"), headers={"retry-after": "Fri, 02 Jan 2026 12:00:30 +99999999999999999999"}),
         Reply(200, chat_body("cut"), cut=20),
         Reply(reset=True),
         Reply(silent=True),
@@ -167,13 +172,44 @@ def test_what_may_be_mended_is_tried_again(tmp_path: Path, fault: Reply) -> None
 
 
 def test_a_slow_body_is_waited_for_and_a_slower_one_tried_again(tmp_path: Path) -> None:
-    slow, stuck = Reply(body=chat_body("A"), pieces=12), Reply(body=chat_body("B"), delay=1.0)
+    slow, stuck = Reply(body=chat_body("A"), pieces=12), Reply(body=chat_body("B"), delay=2.0)
     with Provider(first=[slow, stuck]) as provider:
-        engine = openai_engine(provider, tmp_path, limits={"concurrency": 1, "timeout_seconds": 0.3})
+        engine = openai_engine(provider, tmp_path, limits={"concurrency": 1, "timeout_seconds": 1.0})
         found = answered(engine, requests(2))
         assert len(provider.asked) == 3
     assert found[0].text == "A"
     assert found[1].text == hashed("Which number is 1?")
+
+
+def test_a_body_that_trickles_in_ends_at_the_time_limit_too(tmp_path: Path) -> None:
+    # 600 pieces, 3 ms apart: a byte comes long before any time-out of the transport.
+    with Provider(first=[Reply(body=chat_body("A" * 600), pieces=600)]) as provider:
+        engine = openai_engine(provider, tmp_path, limits={"concurrency": 1, "timeout_seconds": 0.5})
+        assert answered(engine, requests(1))[0].text == hashed("Which number is 0?")
+        assert engine.facts()["tries_again"] == {"no answer within the time limit": 1}
+
+
+ANSWER = json.dumps(chat_body("A")).encode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xef\xbb\xbf" + ANSWER, ANSWER + b"\r\n", json.dumps(chat_body("A \ud800")).encode()],
+    ids=["byte order mark", "line end", "half of a surrogate pair"],
+)
+def test_a_paid_answer_with_odd_bytes_is_read_and_not_bought_again(tmp_path: Path, content: bytes) -> None:
+    with Provider(first=[Reply(body=content)]) as provider:
+        assert answered(openai_engine(provider, tmp_path), requests(1))[0].text.startswith("A")
+        assert len(provider.asked) == 1
+
+
+def test_packed_bodies_are_unpacked_and_broken_ones_tried_again(tmp_path: Path) -> None:
+    packed, header = gzip.compress(ANSWER), {"content-encoding": "gzip"}
+    replies = [Reply(body=packed[:-12], headers=header), Reply(body=b"no", headers=header)]
+    with Provider(first=[*replies, Reply(429, b"no", headers=header), Reply(body=packed, headers=header)]) as provider:
+        engine = openai_engine(provider, tmp_path, limits={"concurrency": 1, "attempts": 4})
+        assert answered(engine, requests(1))[0].text == "A"
+        assert len(provider.asked) == 4
 
 
 def test_a_request_that_keeps_failing_among_others_that_succeed_is_its_own_failure(tmp_path: Path) -> None:
@@ -253,7 +289,7 @@ def test_an_address_where_nobody_listens_is_named(tmp_path: Path) -> None:
 
 
 def test_what_the_route_asks_to_wait_is_waited_by_everybody(tmp_path: Path) -> None:
-    with Provider(first=[Reply(429, openai_error("slow"), headers={"retry-after-ms": "40"})]) as provider:
+    with Provider(first=[Reply(429, openai_error("slow"), headers={"retry-after-ms": "300"})]) as provider:
         engine = openai_engine(provider, tmp_path, limits={"concurrency": 2})
         answered(engine, requests(6))
     assert engine.facts()["seconds_held_back"] > 0
@@ -293,6 +329,22 @@ def test_a_pinned_router_that_does_not_say_who_served_is_refused(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
+    "refusal",
+    [
+        Reply(403, {"error": {"code": 403, "message": "flagged", "metadata": {"reasons": ["violence"]}}}),
+        Reply(400, openai_error("no", code="content_filter")),
+    ],
+)
+def test_a_prompt_that_is_refused_before_any_provider_saw_it_does_not_stop_a_pinned_router(
+    tmp_path: Path, refusal: Reply
+) -> None:
+    with Provider(first=[refusal, Reply(body=chat_body("A", provider="Phala"))]) as provider:
+        engine = openai_engine(provider, tmp_path, model={"upstream": "phala"}, limits={"concurrency": 1}, **ROUTER)
+        found = answered(engine, requests(2))
+    assert [found[n].status for n in range(2)] == ["content_filter", "ok"]
+
+
+@pytest.mark.parametrize(
     ("model", "options", "words"),
     [
         ({}, ROUTER, "'upstream' is missing.*allow_unpinned"),
@@ -305,6 +357,10 @@ def test_a_pinned_router_that_does_not_say_who_served_is_refused(tmp_path: Path)
         ({}, {"base_url": "https://me:pw@api.example"}, "'base_url'"),
         ({}, {"base_url": "https://api.example/v1?key=1"}, "'base_url'"),
         ({}, {"base_url": "http://api.example/v1"}, "unencrypted"),
+        ({}, {"base_url": "https://[api.example/v1"}, "'base_url' is no address"),
+        ({}, {"base_url": "https://api.example:port/v1"}, "'base_url' is no address"),
+        ({}, {"base_url": "https://api example/v1"}, "'base_url' holds characters"),
+        ({}, {"limits": {"budget_money": float("nan")}}, "'budget_money'"),
         ({}, {"prefill": "yes"}, "'prefill'.*none, assistant, continue"),
         ({}, {"letters": "mean"}, "'letters'.*sum, largest"),
         ({}, {"max_tokens_field": "tokens"}, "'max_tokens_field'"),
@@ -356,6 +412,12 @@ def test_letters_are_asked_for_as_the_route_says_and_refused_where_it_has_none(t
             answered(engine, asking(letters=("A", "B")))
         with pytest.raises(EngineError, match="key 'ask_letters' is null"):
             answered(openai_engine(provider, tmp_path), asking(letters=("A", "B")))
+
+
+def test_one_filtered_prompt_does_not_mean_that_the_route_gives_no_letters(tmp_path: Path) -> None:
+    with Provider(first=[Reply(body=chat_body(None, finish="content_filter"))]) as provider:
+        engine = openai_engine(provider, tmp_path, ask_letters={"logprobs": True, "top_logprobs": 20})
+        assert answered(engine, asking(letters=("A", "B")))[0].status == "content_filter"
 
 
 def test_both_shapes_of_log_probabilities_are_read_from_a_chat_response(tmp_path: Path) -> None:

@@ -93,6 +93,11 @@ NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
         ({"retry-after": "-3"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
+        ({"retry-after": ""}, None),
+        ({"retry-after": "Fri, 02 Jan 2026 12:00:30 +99999999999999999999"}, None),
+        # The provider's own clock counts where it tells it: ours is a day slow here.
+        ({"retry-after": "Sat, 03 Jan 2026 12:00:05 GMT", "date": "Sat, 03 Jan 2026 12:00:00 GMT"}, 5.0),
+        ({"retry-after": "Fri, 02 Jan 2026 12:00:30 GMT", "date": "today"}, 30.0),
     ],
 )
 def test_retry_after_is_read_in_every_form(headers: dict[str, str], seconds: float | None) -> None:

@@ -46,6 +46,54 @@ def test_a_half_masked_echo_in_an_error_goes_too_and_other_words_stay() -> None:
     assert secret.redact_error("key-value stores, sk-learn and 2*3") == "key-value stores, sk-learn and 2*3"
 
 
+@pytest.mark.parametrize("left", [8, 15, len(KEY) - 1])
+def test_what_is_left_of_a_key_where_words_were_cut_off_goes_too(left: int) -> None:
+    secret = Secret("X_KEY", KEY)
+    assert secret.redact_error(f"you sent {KEY[:left]}… and {KEY[:left]}") == "you sent [key]… and [key]"
+    assert secret.redact_error(f"{KEY[:7]} and {KEY[1:]}") == f"{KEY[:7]} and {KEY[1:]}"
+
+
+def test_a_key_that_is_a_word_is_left_in_answers() -> None:
+    assert Secret("X_KEY", "A").redact("A. Apple") == "A. Apple"
+    assert Secret("X_KEY", "A").redact_error("bad key A") == "bad key [key]"
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("\ufeffX_KEY=sk-abc", "sk-abc"),
+        ("X_KEY=sk-abc\r\n", "sk-abc"),
+        ("X_KEY = ' sk-abc '", "sk-abc"),
+        ('X_KEY="sk-a\nbc"', None),
+        ("X_KEY='sk-abc", None),
+        ("X_KEY=sk-abc # mine", None),
+    ],
+)
+def test_a_line_of_the_file_is_read_as_it_is_meant_or_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, value: str | None
+) -> None:
+    monkeypatch.delenv("X_KEY", raising=False)
+    (tmp_path / ".env").write_bytes(line.encode())
+    if value is not None:
+        assert Secret.read("X_KEY", tmp_path, "x").reveal() == value
+        return
+    with pytest.raises(EngineError, match=r"X_KEY holds characters.*key 'key_variable' of x") as error:
+        Secret.read("X_KEY", tmp_path, "x")
+    assert "sk-a" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [Reply(200, b"<html>your key was: Bearer " + KEY.encode()[:-1]), Reply(500, openai_error("x" * 290 + " " + KEY))],
+)
+def test_a_key_at_the_place_where_a_providers_words_are_cut_is_not_shown_in_part(
+    tmp_path: Path, key: str, reply: Reply
+) -> None:
+    with Provider(fault=lambda asked, prompt, times: reply) as provider, pytest.raises(EngineError) as error:
+        list(openai_engine(provider, tmp_path).answer(requests(2), DECODING))
+    assert key[:8] not in str(error.value)
+
+
 def test_the_environment_goes_before_the_file_and_quotes_are_taken_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

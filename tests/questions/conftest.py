@@ -17,14 +17,6 @@ def root() -> Path:
     return ROOT
 
 
-@pytest.fixture(scope="session")
-def shared() -> Path:
-    folder = ROOT.parent / "shared"
-    if not (folder / "benchmarks").is_dir():
-        pytest.skip(f"the benchmarks' texts are not beside the repository ({folder.name}/benchmarks)")
-    return folder
-
-
 @pytest.fixture
 def make() -> Callable[..., Question]:
     """Makes a question whose id matches its text."""

@@ -64,7 +64,7 @@ def test_every_configuration_is_read_short_and_has_a_comment_above_each_key(key:
 
 
 def test_benchmarks_have_names_and_lists_of_their_own() -> None:
-    assert ["arc_challenge", "arc_challenge_v1", "mmlu", "mmlu_v1", *SHIPPED] == KEYS
+    assert ["arc_challenge", "arc_challenge_v1", "arc_challenge_validation", "mmlu", "mmlu_v1", *SHIPPED] == KEYS
     sources = [configured(key) for key in KEYS]
     assert len({source.title for source in sources}) == len({source.manifest for source in sources}) == len(KEYS)
     assert {source.benchmark for source in sources} == {"arc_challenge", "mmlu", "nonsense_qa", "pocket_qa"}

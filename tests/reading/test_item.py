@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stablechoice.questions.question import Question
-from stablechoice.reading.item import items
+from stablechoice.reading.item import _spans, _text_patterns, items
 from stablechoice.reading.normalise import plain
 from stablechoice.reading.passage import Passage
 from stablechoice.reading.selection import selections
@@ -57,3 +59,20 @@ def test_selections_are_items_and_mark_those_that_they_meet() -> None:
     assert [item.start for item in found] == sorted(item.start for item in found)
     chosen = passage("Final answer: A. iron")
     assert [(i.form, i.selected) for i in items(chosen, selections(chosen))] == [("whole", True)]
+
+
+PIECES = ("iron", "iron oxide", "Iron", "oxide", "a", "A. ", "42", "4", " ", "\n", "-", "s", "_", ".", "no iron", "ore")
+
+
+@given(
+    st.lists(st.sampled_from(PIECES).filter(str.strip), min_size=2, max_size=4),
+    st.lists(st.sampled_from(PIECES), max_size=12).map("".join),
+)
+@settings(deadline=None, max_examples=300)
+def test_plain_comparison_finds_what_the_patterns_find(options: list[str], said: str) -> None:
+    text = plain(said)
+    found = [
+        [match.span(1) for match in pattern.finditer(text)] if pattern else []
+        for pattern in _text_patterns(tuple(options))
+    ]
+    assert _spans(text, tuple(options)) == found

@@ -440,3 +440,21 @@ def test_displayed_options_of_odd_white_space_read_as_themselves(ask: Ask) -> No
 
     assert [read(display(option), question) for option in odd] == ["A", "B", "C", "D", "E"]
     assert [read(option, question) for option in odd] == ["A", "B", "C", "D", "E"]
+
+
+# Kinds of answers on which letter and sentence embedding disagree in recorded answers of a 7B model, in other words
+# (docs/reading.md). The last three say no single option.
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (" B", "B"),
+        ("B is correct. First the river is named, then its town, and last its bridges.", "B"),
+        ("C. Rome\nIt lies on the Tiber, as Lyon lies on the Rhone and Paris on the Seine.", "C"),
+        ("D. The city of Oslo. is incorrect. A fjord is no river. The correct answer is B. Paris. It has one.", "B"),
+        ("Paris is where the Louvre stands.", "no_answer"),
+        ("A. Lyon. B. Paris.", "ambiguous"),
+        ("C. Paris", "ambiguous"),
+    ],
+)
+def test_recorded_kinds_of_answers(text: str, expected: str, ask: Ask) -> None:
+    assert read(text, ask(*CITIES)) == expected

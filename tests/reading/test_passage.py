@@ -1,8 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stablechoice.questions.question import Question
+from stablechoice.reading import mention as mentioning
+from stablechoice.reading import passage as passages
+from stablechoice.reading.mention import mentions, turned_down
 from stablechoice.reading.passage import Passage
 
 CITY = Question("0" * 16, "geography", "Which city lies on the Seine?", ("Lyon", "Paris", "Rome"), 1)
@@ -76,3 +81,23 @@ def test_a_label_behind_a_text_is_found() -> None:
     assert label is not None
     assert label.letters == "B"
     assert passage("Paris is nice").label_behind(5) is None
+
+
+SAID = (
+    "not", "Never", "n't", "isn't", "if", "Whether", "unless", "no doubt", "doubt", "might", "suppose", "assuming",
+    "let's say", "let us say", "wrong", "Incorrect", "another", "reference", "eliminate", "Excluding", "rule out",
+    "rather than", "instead of", "other than", "neither", "answer", "option", "is", "the", "it", "B", "A", "é", "ſ",
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from(SAID), st.sampled_from((" ", ", ", ". ", "\n", ": "))), max_size=10))
+@settings(deadline=None, max_examples=300)
+def test_looking_for_a_word_first_changes_nothing_of_what_patterns_find(parts: list[tuple[str, str]]) -> None:
+    """Doubt and rejection as their patterns alone find them, at every place."""
+    text = "".join(word + glue for word, glue in parts)
+    for start in range(len(text)):
+        alone = passages._DOUBTED.search(text, max(0, start - 60), start) is not None
+        assert passage(text).doubted(start) == alone
+    for one in mentions(text):
+        before = mentioning._TURNED_DOWN_BEFORE.search(text, max(0, one.start - 60), one.start) is not None
+        assert turned_down(text, one) == (before or mentioning.turned_down_after(text, one.end))

@@ -65,8 +65,8 @@ def row(table: Table, *leading: str) -> dict[str, str]:
 
 def test_a_whole_study_has_every_table_for_each_benchmark() -> None:
     keys = list(by_key(*whole()))
-    # They need further prompts, letter probabilities, or ABCD's cells: the paper's grid has none of these.
-    others = ("prompt_ablations", "pride_budget", "permutations", "copying", "dashed_matchers")
+    # They need further prompts, probabilities, or ABCD's cells: the paper's grid has none of these.
+    others = ("prompt_ablations", "likelihood", "pride_budget", "permutations", "copying", "dashed_matchers")
     specs = [spec.key for spec in CATALOGUE if spec.key not in others]
     assert keys == [f"{key}_{benchmark}" for key in specs for benchmark in ("mmlu", "arc_challenge")]
 
@@ -149,6 +149,17 @@ def test_a_cell_that_was_not_run_says_so_in_every_table() -> None:
     assert contrast == "Hidden+LLM not run"
     family = next(note for note in found["mcnemar_mmlu"].notes if note.startswith("Holm family: Tiny"))
     assert "Cyclic, Reasoning Two-stage" in family.partition(";")[0]
+
+
+def test_what_stopped_a_cell_stands_in_csv_and_below_the_table_and_not_in_every_column() -> None:
+    analysis, study, extras = drawn(missing=[cell("two_stage")])
+    known = replace(study, reasons={cell("two_stage"): "TINY_KEY is not set"})
+    for key in ("accuracy", "delta_vs_direct", "diagnostic_2x2", "mcnemar", "fallback", "cost", "local_verification"):
+        table = by_key(analysis, known, extras)[f"{key}_mmlu"]
+        assert "Not run: Tiny 1B, Two-stage: TINY_KEY is not set." in table.notes
+        assert "not run: TINY_KEY is not set" in to_csv(table), key
+        assert "not run: TINY_KEY" not in to_markdown(table) + to_latex(table), key
+        assert "Not run: Tiny 1B, Two-stage" not in "".join(by_key(analysis, study, extras)[f"{key}_mmlu"].notes)
 
 
 def test_an_excluded_cell_prints_its_reason() -> None:

@@ -74,7 +74,7 @@ def test_permutations_print_mean_variance_ratio_and_overhead() -> None:
     letters, dashed, *others = rows(table)
     assert without_marks(letters)[2:] == [
         "letters",
-        "4: as the asked question's (attack)",
+        "4: attack",
         "50.00 [45.00, 55.00]",
         "100 [80, 130]",
         "3 [2, 4.50]",
@@ -83,7 +83,7 @@ def test_permutations_print_mean_variance_ratio_and_overhead() -> None:
     ]
     assert dashed[2:] == [
         "dashes",
-        "4: as the asked question's (attack)",
+        "4: attack",
         "not every order was asked",
         "not every order was asked",
         "is dashed",

@@ -216,7 +216,7 @@ def test_tallies_count_every_number_once(published: Published) -> None:
 def test_comparison_tables_show_the_cells_of_the_study(published: Published) -> None:
     analysis, study = reproducing("re-query APIs")
     comparisons = compare(analysis, study, published)
-    summary, detail = comparison_tables(comparisons, study)
+    summary, detail = comparison_tables(comparisons, study, resamples=analysis.resamples, seed=analysis.seed)
     assert len(detail.rows) == sum(one.in_study for one in comparisons)
     assert any("This study claims: re-query APIs, providers asked again: drift is expected" in n for n in detail.notes)
     line = next(
@@ -232,5 +232,7 @@ def test_comparison_tables_show_the_cells_of_the_study(published: Published) -> 
 def test_a_study_of_other_models_has_a_summary_only(published: Published) -> None:
     study = whole_grid("Other", (Entry("other", "Other"),), (MMLU, ARC), (DIRECT, IHS))
     comparisons = compare(Analysis((), (), (), (), 10_000, 42), study, published)
-    assert [table.key for table in comparison_tables(comparisons, study)] == ["published_summary"]
+    assert [table.key for table in comparison_tables(comparisons, study, resamples=10_000, seed=42)] == [
+        "published_summary"
+    ]
     assert {one.because for one in comparisons} == {"not in this study"}

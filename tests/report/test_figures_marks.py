@@ -20,6 +20,13 @@ def test_no_two_strategies_look_alike_and_no_simulated_model_looks_real() -> Non
     assert [fills[key].fill for key in ("tiny-1", "oracle", "b", "c", "d")] == ["full", "none", "left", "top", "none"]
 
 
+def test_several_simulated_models_are_told_apart_by_size_and_a_single_one_has_the_size_of_real_ones() -> None:
+    hollow = [Entry(f"stated_{number}", f"Stated {number}", simulated=True) for number in range(4)]
+    marks = model_marks((MODELS[0], *hollow))
+    assert len({marks[entry.key].size for entry in hollow}) == 4
+    assert {marks[key].size for key in (MODELS[0].key, hollow[0].key)} == {1.0}
+
+
 def test_a_strategy_looks_the_same_in_every_study() -> None:
     few = strategy_marks((Entry("mine", "Mine"), Entry("hypothesis", "IHS"), Entry("direct", "Direct")))
     every = strategy_marks(ENTRIES)

@@ -17,7 +17,7 @@ from stablechoice.observation import Observation, Order, Reading
 from stablechoice.report.canvas import style
 from stablechoice.report.figures import PLOTS, redraw
 from stablechoice.report.formats import one_line
-from stablechoice.report.plots import forest, pareto, scatter, ties
+from stablechoice.report.plots import forest, interaction, pareto, scatter, ties
 from stablechoice.report.plots.recall import Recall, recall_by_position
 from stablechoice.report.plots.rows import from_csv, to_csv
 from stablechoice.report.plots.scores import score_bins
@@ -206,3 +206,28 @@ def test_a_damaged_csv_names_its_line() -> None:
         from_csv(Recall, text + "m,b,s,rotations,B,one,2,50.0\n")
     with pytest.raises(DataError, match="line 3"):
         from_csv(Recall, text + "m,b\n")
+
+
+DAGGERED = ("accuracy_flip", "rstd", "interaction", "cost_accuracy", "hypothesis_scores")
+
+
+@pytest.mark.parametrize("name", DAGGERED)
+def test_cells_that_leave_too_much_unscored_carry_the_dagger_of_the_tables(name: str) -> None:
+    """The same rows with 10 and with 10.01 % unscored: the latter is more than ten."""
+    whole = made()
+    (plot,) = [one for one in PLOTS if one.name == name]
+    rows = plot.collect(whole.study, whole.analysis, whole.cells)
+    assert all(row.unscored_pct is not None for row in rows)
+    few, many = ([replace(row, unscored_pct=percent) for row in rows] for percent in (10.0, 10.01))
+    plain, marked = (redraw(whole.study, name, to_csv(plot.row_type, listed)) for listed in (few, many))
+    assert ("†" in plain.svg.decode("utf-8"), "†" in plain.caption) == (False, False)
+    assert ("†" in marked.svg.decode("utf-8"), "†" in marked.caption) == (True, True)
+
+
+def test_panels_of_one_measure_have_one_scale() -> None:
+    whole = made()
+    rows = interaction.collect(whole.study, whole.analysis, whole.cells)
+    with style():
+        figure = interaction.draw(whole.study, rows)
+    for label in ("Accuracy, %", "Flip rate, %"):
+        assert len({axes.get_ylim() for axes in figure.axes if axes.get_ylabel() == label}) == 1

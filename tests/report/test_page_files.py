@@ -120,6 +120,16 @@ def test_the_tally_counts_questions_once_and_answers_by_cell() -> None:
     assert found.unscored_percent == pytest.approx(100 * found.unscored / 480)
 
 
+def test_questions_that_a_method_does_not_take_are_no_unscored_answers() -> None:
+    whole = made(12, None, 100)
+    source = Source.of(whole.study, whole.analysis, whole.extras)
+    name, rows = next(iter(whole.observations.items()))
+    aside = replace(rows[0], choice=None, reason="option_count", how="", readings=())
+    before, after = (tally(source, {name: [first, *rows[1:]]}) for first in (rows[0], aside))
+    assert (after.answers, after.questions) == (before.answers - 1, before.questions)
+    assert after.unscored == before.unscored - (rows[0].choice is None)
+
+
 def test_a_study_without_answers_has_no_share_of_unscored_ones() -> None:
     study = whole_grid("s", MODELS, (Entry("b", "B"),), (Entry("direct", "Direct"),))
     empty = replace(made().analysis, **dict.fromkeys(("estimates", "differences", "tests", "contrasts"), ()))

@@ -155,7 +155,7 @@ def test_cells_without_numbers_are_told_with_the_reason() -> None:
     left = name("two_stage")
     grid = replace(grid, expected=grid.expected - {left}, excluded={left: "too dear"})
     said = found(Source.of(grid, analysis(estimate("direct", "accuracy", 50.0))))
-    assert said["missing"] == "Without numbers: Cyclic (not run), Two-stage (too dear)."
+    assert said["missing"] == "Without numbers: Cyclic (not run); Two-stage (too dear)."
 
 
 def test_the_overview_leaves_simulated_models_out() -> None:
@@ -188,6 +188,28 @@ def test_the_overview_counts_where_accuracy_and_stability_part() -> None:
         "Where a strategy moves both accuracy and flip rate (2 cells), the two part ways in 1: 1 more accurate but "
         "less stable, 0 more stable but less accurate.",
     )
+
+
+def test_where_they_never_part_the_overview_says_that() -> None:
+    rows = (difference("cyclic", "accuracy", 5.0, 1.0, 9.0), difference("cyclic", "flip", -5.0, -9.0, -1.0))
+    assert overall(source(*rows)) == (
+        "Where a strategy moves both accuracy and flip rate (1 cell), the two never part ways.",
+    )
+
+
+def test_a_sentence_marks_strategies_that_leave_too_much_unscored() -> None:
+    """As tables mark their numbers: Two-stage leaves 10.1 % unscored, Direct 10 %."""
+    rows = (
+        estimate("direct", "flip", 40.0),
+        estimate("two_stage", "flip", 20.0),
+        estimate("direct", "unscored", 10.0),
+        estimate("two_stage", "unscored", 10.1),
+        difference("two_stage", "flip", -20.0, -30.0, -10.0),
+    )
+    said = found(source(*rows))
+    assert said["baseline"].startswith("Direct is right on")
+    assert said["flip"] == "Flip rate against Direct: largest fall Two-stage† (−20.0 points)."
+    assert overall(source(*rows))[0].endswith("under Direct and on 20.0\u00a0% under Two-stage†.")
 
 
 def test_an_undecided_study_says_so() -> None:

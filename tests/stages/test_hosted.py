@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from tests.conftest import copy_repository, environment
 from tests.loopback.asking import KEY, VARIABLE
 from tests.loopback.http import Asked, Reply
-from tests.loopback.provider import Provider, openai_error
+from tests.loopback.provider import Provider, chat_body, openai_error
 from tests.stages.small_run import prepared
 
 STUDY = """\
@@ -109,6 +110,52 @@ def test_a_missing_key_is_named_with_its_file_and_other_models_are_answered(repo
     assert (answers_of(root, "tiny"), answers_of(root, "simulated") > 150) == (0, True)
 
 
+def test_models_that_are_asked_side_by_side_share_the_budget_and_what_each_run_used_is_on_record(
+    repository: Path,
+) -> None:
+    with Provider() as provider:
+        root = hosted(repository, provider.openai_url)
+        model = MODEL.replace("tiny-1", "small-1").replace("Tiny", "Small")
+        (root / "conf/model/small.yaml").write_text(model, encoding="utf-8")
+        study = root / "conf/study/small.yaml"
+        study.write_text(STUDY.replace("[tiny, simulated]", "[tiny, small]"), encoding="utf-8")
+        engine = root / "conf/engine/loopback.yaml"
+        engine.write_text(engine.read_text(encoding="utf-8") + "  budget_requests: 30\n", encoding="utf-8")
+        for run in (1, 2):
+            said = stablechoice(root, "answer", "study=small", code=1)
+            assert len(provider.asked) == 30 * run
+            assert "the budget of 30 requests is used up" in said
+    tries = 0
+    for path in (root / "data/small/provenance").glob("*/answering.json"):  # which model got how much of it is chance
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        assert "the budget of 30 requests is used up" in facts["stopped"]
+        tries += sum(run["engine"]["tries"] for run in (*facts["earlier"], facts))
+    assert tries == 60
+    assert answers_of(root, "tiny") + answers_of(root, "small") == 60
+
+
+def test_a_killed_run_takes_those_beside_it_along_and_the_next_one_goes_on(repository: Path) -> None:
+    with Provider(fault=lambda asked, prompt, times: Reply(body=chat_body("A"), delay=0.1)) as provider:
+        root = hosted(repository, provider.openai_url)
+        environment_here = {name: value for name, value in environment().items() if name != VARIABLE}
+        command = [sys.executable, "-m", "stablechoice", "answer", "study=small"]
+        run = subprocess.Popen(command, cwd=root, env=environment_here, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while len(provider.asked) < 8 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        run.kill()
+        run.wait()
+        before = -1
+        while before != len(provider.asked):  # the process beside it ends in order, and then asks nothing more
+            before = len(provider.asked)
+            time.sleep(1.0)
+        kept = answers_of(root, "tiny")
+        assert 0 < kept <= before
+        stablechoice(root, "answer", "study=small")
+        # What was under way when it ended is all that is asked a second time.
+        assert len(provider.asked) - answers_of(root, "tiny") == before - kept <= 8
+
+
 def test_an_address_at_which_nobody_answers_is_named_with_its_file(repository: Path) -> None:
     said = stablechoice(hosted(repository, nobody_listens()), "answer", "study=small", code=1)
     said_of("tiny", said, "'base_url' of conf/engine/loopback.yaml")
@@ -188,7 +235,8 @@ def test_a_study_with_a_model_that_cannot_be_asked_prints_the_rest_says_why_and_
     assert "not run: tiny × pocket_qa × cyclic" in said
     assert "not run: simulated" not in said
     main = (root / "data/small/tables/main.csv").read_text(encoding="utf-8").splitlines()
-    assert [line.split(",")[3:7] for line in main if "Tiny hosted model" in line] == [["not run"] * 4] * 2
+    why = f"not run: {VARIABLE} is not set"
+    assert [line.split(",")[3:7] for line in main if "Tiny hosted model" in line] == [[why] * 4] * 2
     assert not any("not run" in line for line in main if "Simulated" in line)
     page = (root / "data/small/report/index.html").read_text(encoding="utf-8")
     assert "re-query APIs" in page

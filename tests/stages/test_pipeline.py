@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stablechoice.configuration import Configuration
-from stablechoice.errors import ConfigError
+from stablechoice.configuration import Configuration, choices
+from stablechoice.errors import ConfigError, OpenError
 from stablechoice.stages import pipeline
+from stablechoice.stages.routes import Routes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -134,3 +135,19 @@ def test_a_study_but_the_pocket_has_a_pipeline_of_its_own_with_paths_from_the_ro
     assert Configuration(("study=other",), tmp_path).study.key == "other"
     text = pipeline.pipelines(tmp_path, "other")[tmp_path / "data" / "other" / "dvc.yaml"]
     assert {stage["wdir"] for stage in stages(text).values()} == {"../.."}
+
+
+def test_a_cell_that_its_study_leaves_out_has_no_stage() -> None:
+    """Its route cannot answer it: tables say why, and nothing may wait for it."""
+    left_out = 0
+    for study in choices(ROOT / "conf", "study"):
+        try:
+            configuration = Configuration((f"study={study}",), ROOT)
+            configuration.checked()
+        except OpenError:
+            continue
+        for cell in Routes(configuration).excluded():
+            stages = pipeline.cells_pipeline(configuration, cell.model, cell.benchmark)["stages"]
+            assert not {f"generate-{cell.strategy}", f"score-{cell.strategy}"} & set(stages)
+            left_out += 1
+    assert left_out

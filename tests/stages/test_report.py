@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from stablechoice.cli import main
+from tests.stages.small_run import observations
+from tests.stages.test_analyse import each, unscored
 
 REPORT = ["report", "study=small"]
 
@@ -43,6 +46,17 @@ def test_figures_are_those_that_analyse_drew(analysed: Path, capsys: pytest.Capt
 def test_a_report_before_its_analysis_names_the_command(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(REPORT) == 1
     assert "figures: there are no figures; `stablechoice analyse` draws them" in capsys.readouterr().err
+
+
+def test_a_study_of_gaps_has_a_report_that_says_so(scored: Path) -> None:
+    observations(scored, "two_stage").unlink()
+    each(scored, unscored, "direct", "hypothesis")
+    assert main(["analyse", "study=small"]) == 0
+    assert main(REPORT) == 0
+    page = (scored / "data/small/report/index.html").read_text(encoding="utf-8")
+    for said in ("Without numbers: Two-stage (not run).", "no question is scored", "Direct† is right on 0.0"):
+        assert said in page, said
+    assert not re.search(r">\s*(nan|None|inf)\s*<", page)
 
 
 def test_what_a_run_took_stands_beside_the_report_and_changes_no_byte_of_it(analysed: Path) -> None:

@@ -123,14 +123,29 @@ def test_a_study_of_local_models_reads_no_prices(tmp_path: Path) -> None:
 
 def test_a_strategy_that_reads_letters_is_excluded_where_the_route_gives_none(routes: Routes) -> None:
     """OpenAI's synchronous route gives log-probabilities; its batch route and OpenRouter are asked for none."""
+    again = with_further(routes, "pride")
+    left_out = again.excluded()
+    assert left_out == {
+        cell("two", "pride"): "no log-probabilities",
+        cell("one", "pride"): "no log-probabilities",
+        # it takes no beginning of an answer unless its file says so, as the fourth model's does
+        cell("three", "pride"): "no prefill",
+    }
+    assert grid(again.configuration).excluded == left_out
+
+
+def test_likelihood_is_excluded_on_every_hosted_route_and_nowhere_else(routes: Routes) -> None:
+    left_out = with_further(routes, "likelihood").excluded()
+    assert left_out == {cell(m, "likelihood"): "no likelihood of a text" for m in ("two", "one", "three", "four")}
+
+
+def with_further(routes: Routes, strategy: str) -> Routes:
+    """The study with another strategy, and two models of OpenAI's synchronous route."""
     conf = routes.configuration.conf
     text = PLAIN.replace("openrouter", "openai").replace("upstream: somebody\n", "")
     (conf / "model/three.yaml").write_text(text.replace("One route", "Letters"), encoding="utf-8")
-    (conf / "study/small.yaml").write_text(
-        STUDY.replace("[two, one, simulated]", "[two, one, three, simulated]").replace("two_stage]", "pride]"),
-        encoding="utf-8",
-    )
-    again = Routes(Configuration(("study=small",), routes.configuration.root))
-    left_out = again.excluded()
-    assert left_out == {cell(model, "pride"): "no log-probabilities" for model in ("two", "one")}
-    assert grid(again.configuration).excluded == left_out
+    begun = text.replace("One route", "Letters, begun") + "engine: {prefill: assistant}\n"
+    (conf / "model/four.yaml").write_text(begun, encoding="utf-8")
+    changed = STUDY.replace("[two, one, simulated]", "[two, one, three, four, simulated]")
+    (conf / "study/small.yaml").write_text(changed.replace("two_stage]", f"{strategy}]"), encoding="utf-8")
+    return Routes(Configuration(("study=small",), routes.configuration.root))

@@ -56,6 +56,7 @@ class AnthropicEngine(HostedEngine):
         further = keys.texts(route.model_file, "reports_as", model.get("reports_as", ()))
         super().__init__(route, Limits.of(f"{route.engine_file}, limits", limits or {}), (route.served_as, *further))
         self._prefill = keys.one_of(route.engine_file, "prefill", prefill, ("none", "assistant"))
+        self.takes_prefill = self._prefill != "none"
         precision = model.get("precision")
         self._precision = None if precision is None else keys.text(route.model_file, "precision", precision)
 

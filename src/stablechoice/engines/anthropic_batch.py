@@ -20,7 +20,7 @@ from stablechoice.request import Decoding, Request
 
 _PATH = "/v1/messages/batches"
 _PAGE = 100
-_SKEW_SECONDS = 3600.0  # by which this machine's clock and the provider's may differ
+_SKEW_SECONDS = 86_400.0  # by which this machine's clock and the provider's may differ
 
 
 class AnthropicBatchEngine(BatchEngine, AnthropicEngine):
@@ -75,7 +75,7 @@ class AnthropicBatchEngine(BatchEngine, AnthropicEngine):
 
     def create(self, client: Any, job: Job, uploaded: bytes) -> str:  # noqa: ARG002 - the tag stands in the lines
         made = client.post(_PATH, cast_to=bytes, content=uploaded, options=sdk.JSON_OPTIONS)
-        return str(sdk.required_object(made)["id"])
+        return str(sdk.required_object(made, "id", str)["id"])
 
     def find(self, client: Any, job: Job, known: set[str]) -> str | None:
         for row in self._listed(client):
@@ -87,7 +87,7 @@ class AnthropicBatchEngine(BatchEngine, AnthropicEngine):
         return None
 
     def state(self, client: Any, provider_id: str) -> JobState:
-        batch = sdk.required_object(client.get(f"{_PATH}/{provider_id}", cast_to=bytes))
+        batch = sdk.required_object(client.get(f"{_PATH}/{provider_id}", cast_to=bytes), "processing_status", str)
         counts = _counts(batch)
         size = sum(counts.values())
         return JobState(batch.get("processing_status") == "ended", size - counts["processing"], size)

@@ -14,6 +14,7 @@ import orjson
 from stablechoice.engines import keys
 from stablechoice.engines.retry import Failure
 from stablechoice.journal import Journal
+from stablechoice.journal_table import FORGOTTEN
 from stablechoice.request import Request
 
 INTENT, ACCEPTED, ABANDONED, GIVEN_UP = "batch_intent", "batch_accepted", "batch_abandoned", "batch_given_up"
@@ -44,8 +45,8 @@ class JobLimits:
     Attributes:
         requests_per_job, bytes_per_job: the provider's limits.
         poll_seconds: between two looks at a job.
-        find_seconds: how long after an intent a job may still turn up in the provider's list; after that it was
-            never accepted.
+        find_seconds: how long a job of which only the intent is known is looked for in the provider's list; what
+            has not turned up by then was never accepted.
         forget_missing: send a job's requests again when the provider no longer has the job.
     """
 
@@ -103,6 +104,10 @@ class Ledger:
         for event in journal.events():
             if event.kind in (INTENT, ACCEPTED, ABANDONED, GIVEN_UP):
                 self._apply(event.kind, json.loads(event.detail))
+            elif event.kind == FORGOTTEN and event.key is not None:
+                # Asked again on request: what its job said of it does not count any more.
+                for job in self.jobs.values():
+                    job.requests.discard(request_id(event.key))
 
     def intend(self, requests: Sequence[str]) -> Job:
         """Write down that a job with these requests is about to be submitted; durable before this returns."""
@@ -159,12 +164,14 @@ class JobState:
         ended: whether its results can be fetched.
         done, size: lines that are through, and lines in all, as far as reported.
         reason: why it ended other than by completion, else empty.
+        refused: why the provider took none of its requests: `again` where its queue had no room, else `money`.
     """
 
     ended: bool
     done: int
     size: int
     reason: str = ""
+    refused: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +191,7 @@ class Round:
         self.open = {one: index for index, one in enumerate(ids)}
         self.failed: dict[str, Failure] = {}
         self.collected: set[str] = set()
+        self.queue_is_full = False  # nothing more is submitted until a job has ended
 
     def waiting_for(self, ledger: Ledger) -> list[Job]:
         """Jobs that hold an open request and whose results were not taken yet."""

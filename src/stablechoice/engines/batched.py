@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import time
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from stablechoice.engines import sdk
+from stablechoice.cell_lock import CellLock
+from stablechoice.cell_name import CellName
+from stablechoice.engines import explanation
+from stablechoice.engines.batch_calls import BatchCalls
 from stablechoice.engines.batch_job import (
     TAG_DIGITS,
     Job,
-    JobLimits,
     JobsProgress,
     JobState,
     Ledger,
@@ -24,18 +25,16 @@ from stablechoice.engines.batch_job import (
     split,
     split_id,
 )
-from stablechoice.engines.hosted import HostedEngine, Outcome
 from stablechoice.engines.offer import Offer
 from stablechoice.engines.retry import Failure
-from stablechoice.engines.secret import Secret
 from stablechoice.engines.tokens import estimated_tokens
-from stablechoice.errors import EngineError
+from stablechoice.errors import EngineError, JournalError
 from stablechoice.journal import Journal
 from stablechoice.layout import Layout
 from stablechoice.request import Address, Decoding, Request, Response, canonical_json, request_key
 
 
-class BatchEngine(HostedEngine):
+class BatchEngine(BatchCalls):
     """Answers by batch jobs. What was submitted is known from the journal and the provider alone, so a run may end at
     any instant: the next one finds its jobs, takes their results, and submits nothing twice.
 
@@ -44,43 +43,6 @@ class BatchEngine(HostedEngine):
     """
 
     on_progress: Callable[[JobsProgress], None] | None = None
-    _jobs: JobLimits
-    _reserved: dict[str, float]
-
-    @abstractmethod
-    def session(self, secret: Secret) -> AbstractContextManager[Any]:
-        """The SDK's blocking client."""
-
-    @abstractmethod
-    def sdk_module(self) -> Any:
-        """`openai` or `anthropic`."""
-
-    @abstractmethod
-    def line(self, custom: str, request: Request, decoding: Decoding) -> bytes:
-        """One request as a line of a job, without a line break."""
-
-    @abstractmethod
-    def upload(self, client: Any, job: Job, lines: Sequence[bytes]) -> Any:
-        """What a job is made of, brought to the provider where it must be there first. Costs nothing."""
-
-    @abstractmethod
-    def create(self, client: Any, job: Job, uploaded: Any) -> str:
-        """Submit a job and return the provider's id."""
-
-    @abstractmethod
-    def find(self, client: Any, job: Job, known: set[str]) -> str | None:
-        """The provider's id of a job that may or may not have been accepted; None where its list lacks it so far."""
-
-    @abstractmethod
-    def state(self, client: Any, provider_id: str) -> JobState: ...
-
-    @abstractmethod
-    def results(self, client: Any, provider_id: str) -> Iterator[bytes]:
-        """Lines of an ended job, in any order."""
-
-    @abstractmethod
-    def read_line(self, line: Mapping[str, Any], request: Request) -> Outcome:
-        """What one line of the results says."""
 
     def answer(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[tuple[int, Response]]:
         """Submit what no job holds, wait, and collect.
@@ -95,7 +57,7 @@ class BatchEngine(HostedEngine):
             asked = Round(requests, [self._id(request, decoding) for request in requests])
             while True:
                 self._settle_intents(client, ledger)
-                if unsent := asked.to_send(ledger):
+                if not asked.queue_is_full and (unsent := asked.to_send(ledger)):
                     self._submit(client, ledger, asked, unsent, decoding)
                     continue
                 waiting = asked.waiting_for(ledger)
@@ -103,10 +65,13 @@ class BatchEngine(HostedEngine):
                     break
                 states = {job.tag: self._look(client, job) for job in waiting}
                 self._report(asked, waiting, states)
-                ended = [job for job in waiting if states[job.tag].ended]
+                self._put_off(ledger, asked, waiting, states)
+                ended = [job for job in waiting if states[job.tag].ended and states[job.tag].refused is None]
                 for job in ended:
                     yield from self._collect(client, job, states[job.tag].reason, asked)
-                if not ended:
+                if ended:
+                    asked.queue_is_full = False
+                else:
                     time.sleep(self._jobs.poll_seconds)
             yield from self._failures(ledger, asked)
 
@@ -128,8 +93,26 @@ class BatchEngine(HostedEngine):
     def _opened(self) -> Iterator[tuple[Any, Ledger]]:
         self._prepare()
         scope = hashlib.sha256(canonical_json(dict(self.identity())).encode("utf-8")).hexdigest()[:16]
-        with Journal.open(Layout(self._route.root, "").journal) as journal, self.session(self._secret) as client:
+        layout = Layout(self._route.root, "")
+        with (
+            self._alone(layout, scope),
+            Journal.open(layout.journal) as journal,
+            self.session(self._secret) as client,
+        ):
             yield client, Ledger(journal, scope)
+
+    @contextmanager
+    def _alone(self, layout: Layout, scope: str) -> Iterator[None]:
+        """Nobody else may take an intent of ours for one that was left behind, or submit what we are submitting."""
+        lock = CellLock(layout.locks, "batch_jobs", CellName(self._route.model, self._route.name, scope))
+        try:
+            lock.__enter__()
+        except JournalError as error:
+            raise EngineError(explanation.taken_elsewhere(self._route, str(error))) from error
+        try:
+            yield
+        finally:
+            lock.__exit__(None, None, None)
 
     def _id(self, request: Request, decoding: Decoding) -> str:
         return request_id(request_key(self.identity(), decoding, request))
@@ -137,12 +120,11 @@ class BatchEngine(HostedEngine):
     def _settle_intents(self, client: Any, ledger: Ledger) -> None:
         """Find out of every intent whether the provider took it."""
         for job in [job for job in ledger.jobs.values() if job.provider_id is None]:
-            while (found := self.find(client, job, ledger.known_ids())) is None:
-                if time.time() - job.at > self._jobs.find_seconds:
-                    ledger.abandon(job, "not in the provider's list")
-                    break
-                time.sleep(self._jobs.poll_seconds)
-            if found is not None:
+            # However old the intent is, its job may have been accepted a moment ago, after a long upload.
+            found = self._search(client, ledger, job)
+            if found is None:
+                ledger.abandon(job, "not in the provider's list")
+            else:
                 ledger.accept(job, found)
 
     def _submit(self, client: Any, ledger: Ledger, asked: Round, unsent: list[str], decoding: Decoding) -> None:
@@ -160,11 +142,19 @@ class BatchEngine(HostedEngine):
             ]
             # What it costs is known when its results are there; until then the worst case is reserved.
             self._reserved[job.tag] = worst
-            self._create(client, ledger, job, lines)
+            try:
+                self._create(client, ledger, job, lines)
+            except EngineError:
+                self._budget.give_back(len(chunk), self._reserved.pop(job.tag))
+                raise
 
     def _create(self, client: Any, ledger: Ledger, job: Job, lines: Sequence[bytes]) -> None:
         """Submit, without ever submitting twice: where it is not sure, the provider's list decides."""
-        uploaded = self._insist(lambda: self.upload(client, job, lines))
+        try:
+            uploaded = self._insist(lambda: self.upload(client, job, lines))
+        except EngineError as error:
+            ledger.abandon(job, f"not brought to the provider: {error}")
+            raise
         backoff = self._limits.backoff
         tried = 0
         while job.provider_id is None:
@@ -178,48 +168,50 @@ class BatchEngine(HostedEngine):
             if unsure and (found := self._search(client, ledger, job)) is not None:
                 ledger.accept(job, found)
                 return
-            if made.kind != "again" or tried >= backoff.attempts:
+            if made.kind != "again" or tried >= backoff.attempts or self._asks_for_too_long(made):
                 ledger.abandon(job, made.detail)
-                raise EngineError(
-                    self._refused(made) if made.kind not in ("again", "request") else self._rejected(made)
-                )
+                raise EngineError(self._rejected(made))
             time.sleep(backoff.seconds(tried, made.wait, self._draws.random()))
 
     def _search(self, client: Any, ledger: Ledger, job: Job) -> str | None:
         """Look for a job that may just have been accepted, as long as it may still turn up."""
-        deadline = time.time() + self._jobs.find_seconds
-        while (found := self.find(client, job, ledger.known_ids())) is None and time.time() < deadline:
+        deadline = time.monotonic() + self._jobs.find_seconds
+        while (found := self.find(client, job, ledger.known_ids())) is None and time.monotonic() < deadline:
             time.sleep(self._jobs.poll_seconds)
         return found
 
-    def _look(self, client: Any, job: Job) -> JobState:
-        gone = JobState(True, 0, 0, "the provider no longer has the job")
-        found: JobState = self._of_job(job, lambda: self.state(client, str(job.provider_id)), gone)
-        return found
+    def _put_off(self, ledger: Ledger, asked: Round, waiting: Sequence[Job], states: Mapping[str, JobState]) -> None:
+        """Free the requests of jobs that were never begun: no try of theirs, and nothing was paid.
 
-    def _of_job(self, job: Job, action: Callable[[], Any], gone: Any) -> Any:
-        """A call about a job that the provider once accepted; `gone` where it has none and that is allowed."""
-        made = self._insist(action, give_back="model")
-        if not isinstance(made, Failure):
-            return made
-        if self._jobs.forget_missing:
-            return gone
-        # Sending its requests again may pay them twice: the job may be there, and only this key may not see it.
-        raise EngineError(
-            f"route {self._route.name} has no job {job.provider_id} ({made.detail}): use the key of the account that "
-            f"submitted it, or set forget_missing in 'jobs' of {self._route.engine_file} to send its requests again"
-        )
+        Raises:
+            EngineError: the account has no money, or no room although none of our jobs takes any.
+        """
+        refused = {job.tag: failure for job in waiting if (failure := states[job.tag].refused) is not None}
+        for job in waiting:
+            if job.tag in refused:
+                ledger.abandon(job, refused[job.tag].detail)
+        # What an earlier run was refused may be taken now.
+        fresh = refused.keys() & self._reserved.keys()
+        sizes = {job.tag: job.size for job in waiting}
+        for tag in fresh:
+            self._budget.give_back(sizes[tag], self._reserved.pop(tag))
+        asked.queue_is_full = asked.queue_is_full or bool(fresh)
+        for tag in sorted(fresh):
+            if refused[tag].kind == "money":
+                raise EngineError(explanation.refused(self._route, refused[tag]))
+            if len(refused) == len(waiting):
+                raise EngineError(explanation.no_room(self._route, refused[tag].detail))
 
     def _collect(self, client: Any, job: Job, reason: str, asked: Round) -> Iterator[tuple[int, Response]]:
         """Take a job's results. A line that comes twice counts once; one that never comes is a failure."""
         asked.collected.add(job.tag)
-        spent = 0.0
+        lines = self._lines(client, job, whole=not reason)
+        reserved = self._reserved.pop(job.tag, 0.0)
+        spent, each = 0.0, reserved / job.size
         yielded: list[tuple[int, Response]] = []
-        lines = self._of_job(job, lambda: list(self.results(client, str(job.provider_id))), [])
-        for raw in lines:
-            line = sdk.decoded(raw)
-            one = "" if isinstance(line, Failure) else split_id(str(line.get("custom_id")))[1]
-            if isinstance(line, Failure) or one not in job.requests or one not in asked.open:
+        for line in lines:
+            one = split_id(str(line["custom_id"]))[1]
+            if one not in job.requests or one not in asked.open:
                 self._proven = self._proven or self._shows_an_answer(line)
                 continue
             outcome = self._clean(self.read_line(line, asked.requests[asked.open[one]]))
@@ -228,17 +220,20 @@ class BatchEngine(HostedEngine):
                 continue
             self._proven = self._proven or outcome.status != "request_failed"
             counted = self._counted(outcome)
-            spent += (self._price.of_response(counted, batch=True) if self._price is not None else None) or 0.0
+            if self._price is not None:
+                money = self._price.of_response(counted, batch=True)
+                spent += each if money is None else money
+                self._budget.unpriced += money is None
             asked.failed.pop(one, None)
             yielded.append((asked.open.pop(one), counted))
-        self._budget.settle(self._reserved.pop(job.tag, 0.0), spent)
+        self._budget.settle(reserved, spent)
         for one in job.requests & asked.open.keys():
             asked.failed.setdefault(one, Failure("request", reason or "the job's results lack this request"))
         yield from yielded
 
-    def _shows_an_answer(self, line: Mapping[str, Any] | Failure) -> bool:
+    def _shows_an_answer(self, line: Mapping[str, Any]) -> bool:
         """Whether a line that is not ours to answer now at least shows that the route answers."""
-        outcome = line if isinstance(line, Failure) else self.read_line(line, _ANY)
+        outcome = self.read_line(line, _ANY)
         return isinstance(outcome, Response) and outcome.status != "request_failed"
 
     def _failures(self, ledger: Ledger, asked: Round) -> Iterator[tuple[int, Response]]:
@@ -248,41 +243,9 @@ class BatchEngine(HostedEngine):
             if self._proven or self._limits.settle_unproven:
                 yield from self._released(held)
             elif held:
-                raise EngineError(self._given_up(held))
+                raise EngineError(self._given_up([failure for _, failure in held]))
         finally:
             ledger.give_up(asked.open.keys())
-
-    def _attempt(self, action: Callable[[], Any]) -> Any:
-        """What a call returns, or the failure that it means."""
-        made = sdk.attempt(self.sdk_module(), action)
-        return self._clean(made) if isinstance(made, Failure) else made
-
-    def _insist(self, action: Callable[[], Any], give_back: str = "") -> Any:
-        """A call that changes nothing, tried until it works or the route is given up; a failure of the kind
-        `give_back` is returned."""
-        backoff = self._limits.backoff
-        for tried in range(1, backoff.attempts + 1):
-            made = self._attempt(action)
-            if not isinstance(made, Failure) or made.kind == give_back:
-                return made
-            if made.kind != "again":
-                raise EngineError(self._refused(made) if made.kind != "request" else self._rejected(made))
-            self._retried[made.detail.split(":", 1)[0]] += 1
-            if tried < backoff.attempts:
-                time.sleep(backoff.seconds(tried, made.wait, self._draws.random()))
-        raise EngineError(self._rejected(made))
-
-    def _page(self, client: Any, path: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """One page of a provider's list."""
-        options = {"params": dict(params)}
-        page = self._insist(lambda: sdk.required_object(client.get(path, cast_to=bytes, options=options)))
-        return dict(page)
-
-    def _rejected(self, failure: Failure) -> str:
-        return (
-            f"route {self._route.name} does not take or give a batch job ({failure.detail}): see 'base_url' and 'jobs' "
-            f"of {self._route.engine_file}; jobs under way are found again by the same command"
-        )
 
     def _worst(self, request: Request, decoding: Decoding) -> float:
         if self._price is None:

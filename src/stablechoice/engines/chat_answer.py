@@ -38,13 +38,15 @@ def read_chat(body: Mapping[str, Any], request: Request, variants: str = "sum") 
         "served_provider": _text(body.get("provider")),
     }
     reason = choice.get("finish_reason")
+    if reason == "error":
+        return Failure("again", "the provider ended the answer with an error", unsure=True)
     finish = _FINISH.get(reason.lower() if isinstance(reason, str) else "", "other")
-    if request.letters:
+    status, text, detail = _judged(reason, message)
+    if request.letters and status not in ("content_filter", "refusal"):
         tokens = first_tokens(choice.get("logprobs"))
         if tokens is None:
             return Failure("letters", "the response holds no log-probabilities")
         return Response("", finish="stop", letter_logprobs=letter_logprobs(tokens, request.letters, variants), **facts)
-    status, text, detail = _judged(reason, message)
     return Response(text, status, finish, detail=detail, **facts)
 
 
@@ -78,7 +80,7 @@ def content_text(content: object) -> str:
 def _embedded(error: object) -> Response | Failure:
     """An error inside a response of status 200, as routers send it when their upstream fails."""
     code = error.get("code") if isinstance(error, Mapping) else None
-    status = int(code) if isinstance(code, int | str) and str(code).isdigit() else 502
+    status = int(code) if isinstance(code, int | str) and str(code).isdecimal() else 502
     meaning = classify(status, {}, {"error": error})
     if isinstance(meaning, Failure) and meaning.kind in ("key", "model"):
         # The router took our key and knows the model; that its upstream does not is a fault which another try may mend.

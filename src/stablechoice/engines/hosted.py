@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import random
 from abc import ABC, abstractmethod
@@ -11,7 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
-from stablechoice.engines import prices
+from stablechoice.engines import explanation, prices
 from stablechoice.engines.budget import Budget
 from stablechoice.engines.flow import Flow
 from stablechoice.engines.limits import Limits
@@ -26,8 +27,6 @@ from stablechoice.errors import EngineError
 from stablechoice.request import Decoding, Request, Response
 
 Outcome = Response | Failure
-
-_STOPPED = "the run was stopped"  # before this request was tried
 
 
 class HostedEngine(ABC):
@@ -44,9 +43,11 @@ class HostedEngine(ABC):
 
     Attributes:
         gives_letters: whether the route can give log-probabilities of letters.
+        takes_prefill: whether an answer can be begun for the model.
     """
 
     gives_letters: bool = False
+    takes_prefill: bool = False
 
     def __init__(self, route: Route, limits: Limits, served: Sequence[str]) -> None:
         self._route = route
@@ -119,7 +120,7 @@ class HostedEngine(ABC):
         if len(held) < self._limits.failures_in_a_row and (self._proven or self._limits.settle_unproven):
             yield from self._released(held)
         if held:
-            raise EngineError(self._given_up(held))
+            raise EngineError(self._given_up([failure for _, failure in held]))
 
     def facts(self) -> Mapping[str, Any]:
         """What was really used, and by whom it was served."""
@@ -144,7 +145,8 @@ class HostedEngine(ABC):
     def offer(self, request: Request) -> Offer:  # noqa: ARG002 - one route takes all
         """The route that a request would take."""
         route = self._route
-        return Offer(route.name, route.served_as, batch=False, limits=self._limits, letters=self.gives_letters)
+        can = {"letters": self.gives_letters, "prefill": self.takes_prefill}
+        return Offer(route.name, route.served_as, batch=False, limits=self._limits, **can)
 
     def spent(self) -> Money | None:
         """What the requests have cost so far; None where the route has no price, or nothing was asked yet."""
@@ -174,12 +176,9 @@ class HostedEngine(ABC):
             if isinstance(outcome, Response) or outcome.kind == "request":
                 return outcome
             if outcome.kind != "again":
-                raise EngineError(self._refused(outcome))
+                raise EngineError(explanation.refused(self._route, outcome))
             if outcome.wait is not None and outcome.wait > backoff.patience:
-                raise EngineError(
-                    f"route {self._route.name} asks to wait {outcome.wait:.0f} s ({outcome.detail}), longer than "
-                    f"'patience_seconds' allows: run the same command again after that"
-                )
+                raise EngineError(explanation.asks_to_wait(self._route, outcome))
             if tried >= backoff.attempts or flow.stopping:
                 break
             self._retried[outcome.detail.split(":", 1)[0]] += 1
@@ -196,17 +195,25 @@ class HostedEngine(ABC):
         worst = self._price.of(prompt, allowed) if self._price is not None else 0.0
         await self._pace.turn(prompt + allowed, flow.pause, lambda: flow.stopping)
         if flow.stopping:
-            return Failure("again", _STOPPED)
+            return Failure("again", explanation.STOPPED)
         await self._budget.reserve(worst)
         used: float | None = None  # the worst case also where this try is cancelled
         try:
-            outcome = self._clean(await self.send(client, request, decoding))
+            outcome = self._clean(await self._sent(client, request, decoding))
             used = self._money(outcome)
         finally:
             self._budget.settle(worst, used)
         if isinstance(outcome, Response) and outcome.prompt_tokens is not None:
             self._pace.settle(prompt + allowed, outcome.prompt_tokens + (outcome.completion_tokens or 0))
         return self._counted(outcome) if isinstance(outcome, Response) else outcome
+
+    async def _sent(self, client: Any, request: Request, decoding: Decoding) -> Outcome:
+        """One try, ended at the time limit: the transport's own begins anew with every byte that trickles in."""
+        try:
+            async with asyncio.timeout(self._limits.timeout_seconds):
+                return await self.send(client, request, decoding)
+        except TimeoutError:
+            return Failure("again", "no answer within the time limit", unsure=True)
 
     def _money(self, outcome: Outcome) -> float | None:
         """What a try cost; None where that is not known."""
@@ -219,7 +226,8 @@ class HostedEngine(ABC):
     def _counted(self, response: Response) -> Response:
         """The response, once it is sure that the pinned model and provider served it."""
         model, provider = response.served_model, response.served_provider
-        answered = response.status != "request_failed"
+        # A refusal that came instead of an answer was written by no model, so it names none.
+        answered = response.status == "ok" or (response.status != "request_failed" and (model or provider) is not None)
         if answered and model is not None and model not in self._served:
             raise EngineError(
                 f"route {self._route.name} answered with model {model!r} instead of {self._route.served_as!r}: mend "
@@ -259,34 +267,5 @@ class HostedEngine(ABC):
             self._counts["status_request_failed"] += 1
             yield index, failure.response()
 
-    def _refused(self, failure: Failure) -> str:
-        route = self._route
-        if failure.kind == "key":
-            named = route.key_variable or "no key"
-            return (
-                f"route {route.name} refuses the key of {named} ({failure.detail}): put a valid key into the "
-                f"environment or .env; key 'key_variable' of {route.engine_file} names the variable"
-            )
-        if failure.kind == "model":
-            return (
-                f"route {route.name} knows no model {route.served_as!r} at {route.base_url} ({failure.detail}): mend "
-                f"'served_as' of {route.model_file}, or 'base_url' of {route.engine_file}"
-            )
-        if failure.kind == "letters":
-            return (
-                f"route {route.name} gives no log-probabilities ({failure.detail}): ask another route, and set "
-                f"'ask_letters' of {route.engine_file} to null"
-            )
-        return f"route {route.name} asks for money first ({failure.detail}): top the account up, then run this again"
-
-    def _given_up(self, held: Sequence[tuple[int, Failure]]) -> str:
-        tried = [failure for _, failure in held if failure.detail != _STOPPED] or [held[-1][1]]
-        last = tried[-1]
-        proof = "" if self._proven else ", and none of this run succeeded"
-        mend = f"see 'base_url' of {self._route.engine_file} and 'served_as' of {self._route.model_file}"
-        if not self._proven and last.kind == "request":
-            mend += f"; if only these requests are at fault, set 'settle_unproven' in {self._budget.where}"
-        return (
-            f"route {self._route.name} failed {len(tried)} requests in a row{proof}, the last with: {last.detail} | "
-            f"{mend}; they stay unanswered, run the same command again when the route works"
-        )
+    def _given_up(self, failures: Sequence[Failure]) -> str:
+        return explanation.given_up(self._route, failures, proven=self._proven, limits=self._budget.where)

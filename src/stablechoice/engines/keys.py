@@ -17,7 +17,7 @@ def whole(where: str, key: str, value: object, *, least: int = 1) -> int:
 
 def number(where: str, key: str, value: object, *, least: float = 0.0) -> float:
     """A number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least:  # .nan is none
         raise ConfigError(f"{where}: key {key!r} must be a number of at least {least:g}, not {value!r}")
     return float(value)
 

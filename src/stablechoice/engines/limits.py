@@ -21,8 +21,9 @@ class Limits:
         attempts, first_wait_seconds, longest_wait_seconds, patience_seconds: see `retry.Backoff`.
         failures_in_a_row: requests that fail one after another before the run is stopped.
         settle_unproven: whether failures stand as their requests' own although no request of the run succeeded.
-        budget_requests: tries that one run may make; None for no limit.
-        budget_money: money that one run may cost, in the price file's currency; None for no limit.
+        budget_requests: tries that one run may make, those of its other routes included; None for no limit.
+        budget_money: money that one run may cost, its other routes included, in the price file's currency; None for
+            no limit.
     """
 
     concurrency: int = 10

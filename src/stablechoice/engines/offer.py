@@ -20,6 +20,7 @@ class Offer:
         batch: whether it answers by jobs.
         limits: how fast it is asked.
         letters: whether it can give log-probabilities of letters.
+        prefill: whether an answer can be begun for the model.
     """
 
     route: str
@@ -27,6 +28,7 @@ class Offer:
     batch: bool
     limits: Limits
     letters: bool = False
+    prefill: bool = False
 
 
 @runtime_checkable

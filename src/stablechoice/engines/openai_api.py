@@ -85,6 +85,7 @@ class OpenAIEngine(HostedEngine):
         fields = ("max_tokens", "max_completion_tokens")
         self._max_tokens_field = keys.one_of(where, "max_tokens_field", max_tokens_field, fields)
         self._prefill = keys.one_of(where, "prefill", prefill, tuple(PREFILLS))
+        self.takes_prefill = self._prefill != "none"
         self._ask_letters = None if ask_letters is None else keys.mapping(where, "ask_letters", ask_letters)
         self.gives_letters = self._ask_letters is not None
         self._letters = keys.one_of(where, "letters", letters, VARIANTS)

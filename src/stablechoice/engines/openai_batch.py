@@ -19,6 +19,7 @@ from stablechoice.request import Decoding, Request
 _ENDED = ("completed", "failed", "expired", "cancelled")
 _TAG = "stablechoice"  # the metadata field that holds a job's tag
 _PAGE = 100
+_NO_ROOM = "token_limit_exceeded"  # the account's limit of tokens in waiting jobs, 2 million in the lowest tier
 
 
 class OpenAIBatchEngine(BatchEngine, OpenAIEngine):
@@ -82,7 +83,15 @@ class OpenAIBatchEngine(BatchEngine, OpenAIEngine):
 
     def upload(self, client: Any, job: Job, lines: Sequence[bytes]) -> str:
         content = b"".join(line + b"\n" for line in lines)
-        return str(client.files.create(file=(f"{_TAG}-{job.tag}.jsonl", content), purpose="batch").id)
+        sent = client.post(
+            "/files",
+            body={"purpose": "batch"},
+            files=[("file", (f"{_TAG}-{job.tag}.jsonl", content))],
+            options={"headers": {"Content-Type": "multipart/form-data"}},
+            # The SDK's own object would take an error that comes with status 200 for a file.
+            cast_to=bytes,
+        )
+        return str(sdk.required_object(sent, "id", str)["id"])
 
     def create(self, client: Any, job: Job, uploaded: str) -> str:
         body = {
@@ -91,7 +100,7 @@ class OpenAIBatchEngine(BatchEngine, OpenAIEngine):
             "completion_window": "24h",
             "metadata": {_TAG: job.tag},
         }
-        return str(sdk.required_object(client.post("/batches", body=body, cast_to=bytes))["id"])
+        return str(sdk.required_object(client.post("/batches", body=body, cast_to=bytes), "id", str)["id"])
 
     def find(self, client: Any, job: Job, known: set[str]) -> str | None:  # noqa: ARG002 - the tag alone decides
         after: str | None = None
@@ -100,23 +109,27 @@ class OpenAIBatchEngine(BatchEngine, OpenAIEngine):
             page = self._page(client, "/batches", params)
             rows = [row for row in page.get("data") or [] if isinstance(row, Mapping)]
             for row in rows:
-                if (row.get("metadata") or {}).get(_TAG) == job.tag:
+                metadata = row.get("metadata")
+                if isinstance(metadata, Mapping) and metadata.get(_TAG) == job.tag:
                     return str(row["id"])
             if not page.get("has_more") or not rows:
                 return None
             after = str(rows[-1]["id"])
 
     def state(self, client: Any, provider_id: str) -> JobState:
-        batch = sdk.required_object(client.get(f"/batches/{provider_id}", cast_to=bytes))
-        counts = batch.get("request_counts") or {}
+        batch = self._batch(client, provider_id)
+        counts = batch.get("request_counts")
         done = (sdk.count(counts, "completed") or 0) + (sdk.count(counts, "failed") or 0)
         status = str(batch.get("status"))
         ended = status in _ENDED
         reason = f"the job ended as {status}{_words(batch)}" if ended and status != "completed" else ""
-        return JobState(ended, done, sdk.count(counts, "total") or 0, reason)
+        return JobState(ended, done, sdk.count(counts, "total") or 0, reason, _refused(batch, reason))
+
+    def _batch(self, client: Any, provider_id: str) -> dict[str, Any]:
+        return sdk.required_object(client.get(f"/batches/{provider_id}", cast_to=bytes), "status", str)
 
     def results(self, client: Any, provider_id: str) -> Iterator[bytes]:
-        batch = sdk.required_object(client.get(f"/batches/{provider_id}", cast_to=bytes))
+        batch = self._batch(client, provider_id)
         for name in ("output_file_id", "error_file_id"):
             if batch.get(name):
                 content: bytes = client.get(f"/files/{batch[name]}/content", cast_to=bytes)
@@ -127,15 +140,30 @@ class OpenAIBatchEngine(BatchEngine, OpenAIEngine):
         if isinstance(response, Mapping) and isinstance(response.get("body"), Mapping):
             if response.get("status_code") == 200:
                 return read_chat(response["body"], request, self._letters)
-            return classify(int(response.get("status_code") or 500), {}, response["body"])
+            return classify(sdk.count(response, "status_code") or 500, {}, response["body"])
         error = line.get("error")
         words = error.get("message") or error.get("code") if isinstance(error, Mapping) else error
         return Failure("request", str(words or "the line holds neither answer nor error"))
 
 
-def _words(batch: Mapping[str, Any]) -> str:
-    """The provider's reasons for a job's failure."""
+def _errors(batch: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     errors = batch.get("errors")
     rows = errors.get("data") if isinstance(errors, Mapping) else None
-    said = [str(row.get("message") or row.get("code")) for row in rows or [] if isinstance(row, Mapping)]
+    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+
+
+def _words(batch: Mapping[str, Any]) -> str:
+    """The provider's reasons for a job's failure."""
+    said = [str(row.get("message") or row.get("code")) for row in _errors(batch)]
     return f": {'; '.join(said[:3])}" if said else ""
+
+
+def _refused(batch: Mapping[str, Any], reason: str) -> Failure | None:
+    """Why a failed job was never begun, where that is no fault of its requests: a full queue, or no money."""
+    if batch.get("status") != "failed" or batch.get("output_file_id") or batch.get("error_file_id"):
+        return None
+    if any(row.get("code") == _NO_ROOM for row in _errors(batch)):
+        return Failure("again", reason)
+    meanings = [classify(429, {}, {"error": row}) for row in _errors(batch)]
+    broke = any(isinstance(one, Failure) and one.kind == "money" for one in meanings)
+    return Failure("money", reason) if broke else None

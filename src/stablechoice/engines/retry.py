@@ -78,7 +78,8 @@ class Backoff:
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
     """Seconds that a response asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date.
 
-    None where it does not say, or says something that is no time.
+    A date is counted from the response's own `Date`, since this machine's clock may be wrong. None where it does not
+    say, or says something that is no time.
     """
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name)
@@ -90,16 +91,19 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
             continue
         if 0 <= seconds < float("inf"):
             return seconds
-    date = headers.get("retry-after")
-    if date is None:
+    moment = _moment(headers.get("retry-after"))
+    if moment is None:
         return None
+    return max(0.0, (moment - (_moment(headers.get("date")) or now or datetime.now(UTC))).total_seconds())
+
+
+def _moment(date: str | None) -> datetime | None:
+    """A date of HTTP; None for what is none."""
     try:
-        moment = parsedate_to_datetime(date)
-    except ValueError:
+        moment = parsedate_to_datetime(date or "")
+    except (ValueError, OverflowError):
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def classify(status: int, headers: Mapping[str, str], body: object) -> Failure | Response:

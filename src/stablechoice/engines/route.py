@@ -44,7 +44,13 @@ class Route:
         where = f"conf/engine/{keys.text('conf/engine', 'name', name)}.yaml"
         variable = None if key_variable is None else keys.text(where, "key_variable", key_variable)
         url = keys.text(where, "base_url", base_url).rstrip("/")
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+            _ = parts.port
+        except ValueError as error:
+            raise ConfigError(f"{where}: key 'base_url' is no address: {error}") from None
+        if not url.isascii() or not url.isprintable() or " " in url:
+            raise ConfigError(f"{where}: key 'base_url' holds characters that no address has; copy it again")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(f"{where}: key 'base_url' must begin with https:// or http:// and a host, not {url!r}")
         if parts.username or parts.password or parts.query or parts.fragment:

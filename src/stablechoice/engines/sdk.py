@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -118,12 +119,25 @@ JSON_OPTIONS = {"headers": {"Content-Type": "application/json"}}
 def decoded(content: bytes) -> dict[str, Any] | Failure:
     """The JSON object of a successful response; a body that is none (cut off, a proxy's page) is worth another try."""
     try:
-        body = orjson.loads(content)
-    except orjson.JSONDecodeError:
+        body = _loaded(content)
+    except (ValueError, RecursionError):
         return Failure("again", f"the body is not JSON: {content[:60]!r}", unsure=True)
     if not isinstance(body, dict):
         return Failure("again", f"the body is no JSON object: {content[:60]!r}", unsure=True)
     return body
+
+
+def _loaded(content: bytes) -> Any:
+    """The value of a JSON text; the slower reader takes what a stricter one refuses and a paid answer may hold: half
+    of a surrogate pair, a NaN, a byte order mark.
+
+    Raises:
+        ValueError, RecursionError: it is none, or too deep.
+    """
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return json.loads(content)
 
 
 class Garbled(Exception):  # noqa: N818 - not an error of its own: the failure that it carries is
@@ -134,15 +148,19 @@ class Garbled(Exception):  # noqa: N818 - not an error of its own: the failure t
         self.failure = failure
 
 
-def required_object(content: bytes) -> dict[str, Any]:
-    """The JSON object of a body.
+def required_object(content: bytes, key: str, kind: type) -> dict[str, Any]:
+    """The JSON object of a body that holds a value of some kind under a key.
 
     Raises:
-        Garbled: it is none.
+        Garbled: it is none, or an error (also one that comes with status 200).
     """
     body = decoded(content)
     if isinstance(body, Failure):
         raise Garbled(body)
+    if not isinstance(body.get(key), kind) or not (body[key] or kind is list):
+        meaning = classify(502, {}, body) if body.get("error") else None
+        words = meaning.detail if meaning is not None else f"the body lacks {key!r}: {content[:60]!r}"
+        raise Garbled(Failure("again", words, unsure=True))
     return body
 
 

@@ -13,6 +13,9 @@ from stablechoice.errors import EngineError
 
 _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
 _HIDDEN = "[key]"
+_SHORTEST = 8
+"""Characters of a key from which on it is taken out of answers too, and of the least part of one that is taken out of
+errors, where a provider's words are cut off. Local servers are given keys like `x`, which are words of answers."""
 # Providers echo keys with their middle starred out; the rest of such an echo is no one's business either.
 _MASKED = re.compile(r"\b(?:sk|gsk|tgp|AIza|key)[-_][\w\-]*\*[\w\-*]*")
 
@@ -48,9 +51,9 @@ class Secret:
                 f"{variable} is not set: put the key into the environment or into .env at the repository root "
                 f"(.env.example shows how); key 'key_variable' of {where} names this variable"
             )
-        if not value.isascii() or not value.isprintable() or " " in value:
+        if not value.isascii() or not value.isprintable() or " " in value or {value[0], value[-1]} & {"'", '"'}:
             raise EngineError(
-                f"{variable} holds characters that no key has (a space, a line break, a sign outside ASCII): "
+                f"{variable} holds characters that no key has (a space, a line break, a quote, a sign outside ASCII): "
                 f"copy the key again; key 'key_variable' of {where} names this variable"
             )
         return cls(variable, value)
@@ -61,13 +64,28 @@ class Secret:
 
     def redact(self, text: str) -> str:
         """A text without the key, in whatever form it was echoed. The text of an answer passes through it too."""
+        return self._without(text) if len(self._value) >= _SHORTEST else text
+
+    def redact_error(self, text: str) -> str:
+        """As `redact`, for a provider's own words: echoes that are cut off or half masked go as well."""
+        return self._without_beginnings(_MASKED.sub(_HIDDEN, self._without(text)))
+
+    def _without(self, text: str) -> str:
         for echo in self._echoes:
             text = text.replace(echo, _HIDDEN)
         return text
 
-    def redact_error(self, text: str) -> str:
-        """As `redact`, for a provider's own words: half-masked echoes of keys go as well."""
-        return _MASKED.sub(_HIDDEN, self.redact(text))
+    def _without_beginnings(self, text: str) -> str:
+        """A text without what is left of the key where the text was cut off inside it."""
+        begins = self._value[:_SHORTEST]
+        at = text.find(begins) if len(begins) == _SHORTEST else -1
+        while at >= 0:
+            end = at + _SHORTEST
+            while end - at < len(self._value) and text[end : end + 1] == self._value[end - at]:
+                end += 1
+            text = text[:at] + _HIDDEN + text[end:]
+            at = text.find(begins, at + len(_HIDDEN))
+        return text
 
     def __repr__(self) -> str:
         return f"Secret({self.variable})"
@@ -79,7 +97,7 @@ class Secret:
 def _from_file(path: Path, variable: str) -> str:
     """The variable's value in a file of `NAME=value` lines; empty where the file or the line is missing."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:

@@ -15,7 +15,7 @@ from stablechoice.measures.cell import NOT_ASKED, BoolArray, Cell, FloatArray, I
 from stablechoice.measures.statistic import Statistic, quotient
 
 NOT_EVERY_ORDER = "not every order was asked"
-NO_VARIANCE = "the dashed accuracy is the same in every order"
+NO_VARIANCE = "no dashed variance"
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,8 @@ class Source:
         generated: arguments of the generator.
         reader: `module.function` that reads `file` in a format of its own: given the file's path and `benchmark`, it
             returns the questions in source order.
+        pool: key of another benchmark whose questions serve for calibration and as demonstrations; None for those of
+            this one that its sample leaves out.
         repeats: path of the list of questions that are asked repeatedly; None where none are.
         repeat_count: length of that list.
     """
@@ -99,6 +101,7 @@ class Source:
     hub: Hub | None = None
     generated: Generated | None = None
     reader: str | None = None
+    pool: str | None = None
     repeats: str | None = None
     repeat_count: int = 100
 

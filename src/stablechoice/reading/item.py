@@ -16,6 +16,7 @@ from stablechoice.reading.passage import Passage
 from stablechoice.reading.selection import Selection
 
 Form = Literal["whole", "text", "label"]
+_Ways = tuple[tuple[str, tuple[str, ...]], ...]
 
 _DIVIDER = re.compile(rf"(?:{CLOSERS}|[ ]?(?:[.:,|=→]|[–—-](?![0-9.]))|[ ]?[(\[{{]|[ ]?\n){{1,4}}[ ]?{OPENERS}{{0,3}}")
 _WIDEST_DIVIDER = 12  # characters
@@ -82,10 +83,9 @@ def _named(passage: Passage) -> list[Item]:
     """Items with text, from left to right; where several begin at one place, a whole one, and no two overlap."""
     text, question = passage.text, passage.question
     found: list[tuple[int, bool, int, int, Item]] = []
-    for option, pattern in enumerate(_text_patterns(question.options)):
+    for option, spans in enumerate(_spans(text, question.options)):
         slot = question.slot(option, passage.rotation)
-        for match in pattern.finditer(text) if pattern and _may_say(text, question.options, option) else ():
-            start, end = match.span(1)
+        for start, end in spans:
             found += [
                 (place, False, slot, -start, Item(place, end, option, "whole"))
                 for place in _labels_before(text, LABELS[slot], start)
@@ -118,6 +118,60 @@ def _labels_before(text: str, label: str, start: int) -> list[int]:
 
 def _begins_word(text: str, start: int) -> bool:
     return _WITHIN_WORD.search(text, max(0, start - 2), start) is None
+
+
+def _spans(text: str, options: tuple[str, ...]) -> list[list[tuple[int, int]]]:
+    """For each option where its whole text stands in a plain text, overlapping or not.
+
+    Most texts and options are ASCII, which is found by plain comparison: as `_text_pattern` finds it, but compiling a
+    pattern for every question would take longer than reading its answers.
+    """
+    known = _ascii_texts(options) if text.isascii() else None
+    if known is not None:
+        lowered = text.lower().replace("\n", " ")
+        return [_ascii_spans(lowered, ways) for ways in known]
+    patterns = zip(_text_patterns(options), range(len(options)), strict=True)
+    return [
+        [match.span(1) for match in pattern.finditer(text)] if pattern and _may_say(text, options, option) else []
+        for pattern, option in patterns
+    ]
+
+
+def _ascii_spans(lowered: str, ways: _Ways) -> list[tuple[int, int]]:
+    found: dict[int, int] = {}
+    for said, longer in ways:
+        start = lowered.find(said)
+        while start >= 0:
+            end = start + len(said)
+            if start not in found and not _word_at(lowered, end) and not _goes_on(lowered, end, longer):
+                found[start] = end
+            start = lowered.find(said, start + 1)
+    return sorted(found.items())
+
+
+def _goes_on(lowered: str, end: int, longer: tuple[str, ...]) -> bool:
+    """Whether what ends here is only the beginning of a longer option's text."""
+    return any(lowered.startswith(rest, end) and not _word_at(lowered, end + len(rest)) for rest in longer)
+
+
+def _word_at(lowered: str, place: int) -> bool:
+    sign = lowered[place : place + 1]
+    return sign.isalnum() or sign == "_"
+
+
+@lru_cache(maxsize=4096)
+def _ascii_texts(options: tuple[str, ...]) -> tuple[_Ways, ...] | None:
+    """For each option its texts, longest first, each with what longer options say beyond it; None beyond ASCII."""
+    every = {said for option in options for said in _said(option)}
+    if not all(said.isascii() for said in every):
+        return None
+    return tuple(
+        tuple(
+            (said, tuple(text[len(said) :] for text in every if text.startswith(said) and text != said))
+            for said in sorted(_said(option), key=lambda text: (-len(text), text))
+        )
+        for option in options
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stablechoice.reading.normalise import BOLD_CLOSE, BOLD_OPEN, CLOSED
@@ -41,6 +42,12 @@ _TURNED_DOWN_BEFORE = re.compile(
     rf"(?:[ ]be)?(?:[ ]the)?(?:[ ]{_NOUN})?(?:[ ](?:is|are))?(?:[ ]|{OPENERS}){{0,4}}$",
     re.IGNORECASE,
 )
+_TURNING_WORDS = (
+    "not", "n't", "never", "neither", "nor", "cannot", "except", "rather", "instead", "unlike", "other", "exclud",
+    "eliminat", "rul", "discard", "reject", "dismiss", "wrong", "incorrect", "false",
+)  # fmt: skip
+_BEFORE = 60  # characters before a mention within which it is turned down
+
 _VERDICTS = (
     r"(?:incorrect|wrong|false|ruled out|eliminated|invalid|impossible|implausible|unlikely|irrelevant|"
     r"(?:not|never) (?:be )?(?:a |an |the |really |quite |entirely )?(?:best |right |most )?"
@@ -94,8 +101,18 @@ def mentions(text: str) -> list[Mention]:
 
 def turned_down(text: str, mention: Mention) -> bool:
     """Whether the text rejects what it mentions: "not A", "eliminate B and C", "D is wrong"."""
-    before = _TURNED_DOWN_BEFORE.search(text, max(0, mention.start - 60), mention.start)
-    return before is not None or turned_down_after(text, mention.end)
+    start = max(0, mention.start - _BEFORE)
+    before = may_hold(text, start, mention.start, _TURNING_WORDS) and _TURNED_DOWN_BEFORE.search(
+        text, start, mention.start
+    )
+    return bool(before) or turned_down_after(text, mention.end)
+
+
+def may_hold(text: str, start: int, end: int, words: Iterable[str]) -> bool:
+    """Whether a stretch may hold one of some words, in any case: told quickly, before a pattern looks for it."""
+    stretch = text[start:end]
+    lowered = stretch.lower()
+    return not stretch.isascii() or any(word in lowered for word in words)
 
 
 def turned_down_after(text: str, end: int) -> bool:

@@ -11,7 +11,7 @@ CLOSED = "∎"
 BOLD_OPEN, BOLD_CLOSE = "‹", "›"
 """Stand in plain text around a letter that was bold on its own."""
 
-_BLANKS = re.compile(r"[^\S\n]+")
+_BLANKS = re.compile(r"[^\S\n]{2,}|[^\S\n ]")  # a single blank is as it should be
 _BLANK_LINES = re.compile(r"[ ]?\n[ \n]*")
 _LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\ufe0e\ufe0f" + CLOSED + BOLD_OPEN + BOLD_CLOSE + "]")
@@ -68,11 +68,20 @@ def fold(text: str) -> str:
 
     Letters of other scripts that merely look Latin (Cyrillic А, Greek Β) stay what they are.
     """
-    if text.isascii() and text.isprintable() and "  " not in text:  # nothing to fold, as in most lines
+    if _is_folded(text):
         return text
     if not text.isascii():
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).translate(_QUOTES)
     return _BLANK_LINES.sub("\n", _BLANKS.sub(" ", _LINE_ENDS.sub("\n", text)))
+
+
+def _is_folded(text: str) -> bool:
+    """Whether there is nothing to fold, as in most lines and many answers: told quickly, without any pattern."""
+    if not text.isascii() or "  " in text:
+        return False
+    if "\n" not in text:
+        return text.isprintable()
+    return not any(blank in text for blank in ("\n\n", " \n", "\n ")) and text.replace("\n", " ").isprintable()
 
 
 def plain(text: str) -> str:

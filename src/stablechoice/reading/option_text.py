@@ -30,12 +30,14 @@ class OptionTexts:
         plain: options by that text without markup, as it stands in a plain text.
         keyed: options by `normalise.key`, longest key first.
         widest: characters beyond which a text says no option, so that endless lines take linear time.
+        firsts: with which a key begins; most places of a text begin none, and are told by one character.
     """
 
     displayed: Mapping[str, Options]
     plain: Mapping[str, Options]
     keyed: Mapping[str, Options]
     widest: int
+    firsts: frozenset[str]
 
     def saying(self, text: str) -> Options:
         """Options that the whole of a plain text says: letter for letter, else without case and edge punctuation.
@@ -48,6 +50,8 @@ class OptionTexts:
 
     def at(self, text: str, start: int) -> tuple[Options, int] | None:
         """The longest whole option text that begins at a position of a plain text, and where it ends."""
+        if text[start : start + 1].casefold()[:1] not in self.firsts:
+            return None
         for said, options in self.keyed.items():
             end = start + len(said)
             if text[start:end].casefold() == said and (said.endswith("?") or _BOUNDARY.match(text, end)):
@@ -68,6 +72,7 @@ def option_texts(options: tuple[str, ...]) -> OptionTexts:
         plain=_indices(display(plain(option)) for option in shown),
         keyed=dict(sorted(keyed.items(), key=lambda item: -len(item[0]))),
         widest=2 * max(map(len, shown)) + 100,
+        firsts=frozenset(said[0] for said in keyed),
     )
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from stablechoice.observation import Reason
 from stablechoice.questions.question import LABELS, Question
-from stablechoice.reading.mention import CLOSERS, OPENERS, Mention, mentions, turned_down, turned_down_after
+from stablechoice.reading.mention import CLOSERS, OPENERS, Mention, may_hold, mentions, turned_down, turned_down_after
 from stablechoice.reading.option_text import Options, OptionTexts, option_texts
 
 _LABEL_END = re.compile(rf"{CLOSERS}{{0,3}}[ ]?(?:[.):,]|[-–—](?![0-9.]))?{CLOSERS}{{0,2}}\s?[(\[\"']?")
@@ -20,6 +20,11 @@ _DOUBTED = re.compile(
     rf"(?:(?:option|choice|answer|letter)s?(?: is|:)?(?:[ ]|{OPENERS}){{0,4}})?$",
     re.IGNORECASE,
 )
+_DOUBTING_WORDS = (
+    "not", "n't", "never", "if", "whether", "unless", "doubt", "might", "could", "may", "suppose", "assum", "let",
+    "wrong", "incorrect", "possible", "another", "tempting", "reference", "alternative", "previous", "eliminated",
+)  # fmt: skip
+_BEFORE = 60  # characters before a place within which it is put in doubt
 _LABEL_BEHIND = re.compile(
     rf"{CLOSERS}{{0,3}}[ ]?(?:[(\[,–—-]|which is )[ ]?(?:(?:option|choice|answer|letter) )?{OPENERS}{{0,2}}",
     re.IGNORECASE,
@@ -111,7 +116,10 @@ class Passage:
 
     def doubted(self, start: int) -> bool:
         """Whether the clause before a place denies or supposes what begins there."""
-        return _DOUBTED.search(self.text, max(0, start - 60), start) is not None
+        begin = max(0, start - _BEFORE)
+        if not may_hold(self.text, begin, start, _DOUBTING_WORDS):
+            return False
+        return _DOUBTED.search(self.text, begin, start) is not None
 
     def _label_end(self, mention: Mention) -> int:
         match = _LABEL_END.match(self.text, mention.end)

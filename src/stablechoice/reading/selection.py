@@ -8,48 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stablechoice.observation import Reason
+from stablechoice.reading.cues import NOUN, RIGHT, cues
 from stablechoice.reading.mention import CLOSERS, OPENERS, Mention
 from stablechoice.reading.normalise import BOLD_CLOSE, BOLD_OPEN
 from stablechoice.reading.option_text import Options
 from stablechoice.reading.passage import Passage
 
-_NOUN = r"(?:option|choice|answer|letter)"
-_MOST = (
-    r"most (?:\w+ly )?(?:likely|accurate|appropriate|suitable|plausible|logical|reasonable|correct|fitting|relevant)"
-)
-_RIGHT = rf"(?:correct|right|best|closest|{_MOST})"
-
-# -- Words that announce a choice: what follows them is chosen ---------------------------------------------------
-_ANNOUNCED = re.compile(
-    rf"(?<![a-z])(?:answers?|ans|(?:{_RIGHT}|final|chosen|selected|matching)[ _]"
-    r"(?:options?|choices?|selection|letter|match|one|response|statement)|my (?:choice|pick|selection|guess|vote)"
-    r"|conclusion|verdict)(?: (?:choice|option|letter|here|to (?:the|this) question))?[\"']?"
-    r"(?:'s\b| (?:is|are|was|would be|should be|must be|will be|has to be|(?:seems|appears) to be)\b"
-    r"|\s?[:=]|\s?[-–—]+>?|\s?→)",
-    re.IGNORECASE,
-)
-_HEADED = re.compile(r"(?:^|[{,]\s*)[\"']?(?:option|choice|selection|letter)[\"']?\s?:", re.IGNORECASE | re.MULTILINE)
-_SINGLED_OUT = re.compile(
-    rf"\b(?:(?:option|choice|answer|one)s? (?:that|which)|{_RIGHT} (?:option|choice|match|answer|fit|letter))\b"
-    r"(?:(?!\bincorrect|\bwrong)[^.!?\n]){0,200}?(?:\b(?:is|be)\b|:)"
-    rf"(?=:?\s*(?:(?:most |very )?likely |clearly )?(?:the )?(?:{_NOUN} )?{OPENERS}{{0,3}}[A-Z](?![\w']))",
-    re.IGNORECASE,
-)
-_CHOSEN = re.compile(
-    r"\b(?:i|we)(?:'d|'ll|'m|'ve)?(?: (?!(?:not|never|cannot|can't|don't|didn't|wouldn't|won't)\b)[a-z']+){0,3}?"
-    r" (?:choose|chose|choosing|pick|picked|select|selected|go with|going with|went with|opt for|go for|going for"
-    r"|prefer|settle on|vote for|answer with)\b:?|^[ ]?(?:choose|pick|select)\b:?",
-    re.IGNORECASE | re.MULTILINE,
-)
-# -- Words that conclude: what follows is chosen only where it ends its clause -------------------------------------
-_CONCLUDED = re.compile(
-    r"\b(?:i|we)(?:'d|'m| am)? (?:(?!not|never|hardly)\w+ )?"
-    r"(?:think|believe|guess|say|lean towards?|confident|sure|convinced)(?: that)?"
-    r"(?: (?:it's|it is|it must be|it would be))?"
-    r"|\b(?:it|that|this)(?:'s| is| must be| has to be| should be| would be| will be)(?: \w+ly)?"
-    r"|\b(?:so|thus|therefore|hence|leaving|leaves|leaves us with)\b(?:,? (?:it's|it is|it must be))?,?",
-    re.IGNORECASE,
-)
 _CLAUSE_END = re.compile(rf"{CLOSERS}{{0,3}}\s*(?:$|[.,;:!\n。、]|because\b|since\b|as\b|[-–—(])")
 
 _NAME_GOES_ON = re.compile(
@@ -59,7 +23,7 @@ _NAME_GOES_ON = re.compile(
 
 # -- What stands between an announcement and its letter, or makes the announcement none -----------------------------
 _FILLER = re.compile(
-    rf"\s*(?:(?:indeed|most|likely|clearly|therefore|probably|simply|definitely|following|{_NOUN}s?|the|either|both)"
+    rf"\s*(?:(?:indeed|most|likely|clearly|therefore|probably|simply|definitely|following|{NOUN}s?|the|either|both)"
     rf"\b[ ]?|:\s*|{OPENERS}[ ]?){{0,6}}",
     re.IGNORECASE,
 )
@@ -68,7 +32,7 @@ _OPENING = re.compile(rf"\s*{OPENERS}{{0,3}}")
 _VERDICT = re.compile(
     rf"{CLOSERS}{{0,3}}[.:]?{CLOSERS}{{0,2}} (?:\([^()\n]{{0,80}}\) )?"
     r"(?:is|was|would be|must be|should be|has to be|seems|appears|(?:seems|appears) to be)"
-    rf"(?: (?!not\b|never\b)(?:\w+ly|also|thus|indeed|the|my|our|only|final)){{0,3}} (?:{_RIGHT}|better|true|answer)"
+    rf"(?: (?!not\b|never\b)(?:\w+ly|also|thus|indeed|the|my|our|only|final)){{0,3}} (?:{RIGHT}|better|true|answer)"
     r"(?: (?:answer|option|choice|match|response|fit|one|description|explanation|statement))?"
     rf"(?={CLOSERS}{{0,3}}\s*(?:$|[.,;:!\n)]|(?:because|since|as|here|for|in|to|based|given|among)\b))"
     rf"|{CLOSERS}{{0,3}} (?:is|was|seems) the only (?:correct |valid )?(?:one|option|choice|answer|match)\b",
@@ -150,14 +114,11 @@ def _by_text(
 
 def _announcements(passage: Passage) -> Iterator[Selection]:
     """ "The answer is X", "Final answer: X", "I choose X", "so X." — by letter or by the option's whole text."""
-    text = passage.text
-    for pattern in (_ANNOUNCED, _HEADED, _SINGLED_OUT, _CHOSEN, _CONCLUDED):
-        for cue in pattern.finditer(text):
-            if passage.doubted(cue.start()):
-                continue
-            selection = _announced_at(passage, cue.end(), "remark" if pattern is _CONCLUDED else "announced")
-            if selection is not None:
-                yield selection
+    for cue in cues(passage.text):
+        # Doubt last: it is dear to look for, and most cues announce nothing.
+        selection = _announced_at(passage, cue.end, cue.kind)
+        if selection is not None and not passage.doubted(cue.start):
+            yield selection
 
 
 def _announced_at(passage: Passage, end: int, kind: Kind) -> Selection | None:
@@ -165,8 +126,8 @@ def _announced_at(passage: Passage, end: int, kind: Kind) -> Selection | None:
     opening = _end(_OPENING, text, end)
     start = _end(_FILLER, text, end)
     mention = passage.by_start.get(start) or passage.by_start.get(opening)
-    said = passage.texts.at(text, opening) or passage.texts.at(text, start)
-    if said and kind == "announced" and not (mention and _is_label(passage, mention, said[1])):
+    said = (passage.texts.at(text, opening) or passage.texts.at(text, start)) if kind == "announced" else None
+    if said and not (mention and _is_label(passage, mention, said[1])):
         return None if passage.rejected_at(said[1]) else _by_text(passage, said[0], opening, said[1], kind)
     if mention is None or passage.rejected(mention) or not _can_be_taken(passage, mention, kind):
         return None

@@ -10,6 +10,7 @@ from stablechoice.report import catalogue_accuracy as accuracy
 from stablechoice.report import catalogue_cost as cost
 from stablechoice.report import catalogue_first_version as first_version
 from stablechoice.report import catalogue_golds as golds
+from stablechoice.report import catalogue_likelihood as likelihood
 from stablechoice.report import catalogue_order as order
 from stablechoice.report import catalogue_pride as pride
 from stablechoice.report import catalogue_repeats as repeats
@@ -47,6 +48,7 @@ CATALOGUE: tuple[TableSpec, ...] = (
     cost.COST,
     cost.PER_POINT,
     repeats.NOISE,
+    likelihood.LIKELIHOOD,
     pride.BUDGET,
     abcd.PERMUTATIONS,
     abcd.COPYING,

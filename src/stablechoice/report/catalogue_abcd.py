@@ -23,13 +23,13 @@ from stablechoice.report.spec import Basis, TableSpec
 from stablechoice.report.study import Entry
 from stablechoice.report.table import OURS, Column, Kind, Row, Value, number, text
 
-NO_COUNTERPART = "no dashed counterpart"
+NO_COUNTERPART = "none dashed"
 
 _DESIGNS = {
     "letters": "letters",
     "lower_case": "lower case",
     "digits": "digits",
-    "shuffled_letters": "shuffled letters",
+    "shuffled_letters": "shuffled",
     DASHES: "dashes",
 }
 _MEASURES = {
@@ -40,11 +40,16 @@ _MEASURES = {
     "token_overlap": "shared words",
 }
 _LABELS = Column("labels", "Labels", "text")
-_SHOTS = Column("shots", "Golds of demonstrations", "text")
+_SHOTS = Column("shots", "Shots: golds", "text")
+_KEY = (
+    "Shots: how many solved questions stand before the asked one, and where their golds do: balanced over positions "
+    "(over labels, too, where these are shuffled); all at the label or position named; attack, where the asked "
+    "question's own does."
+)
 
 
 def _shown(shown: Shown, cell: CellName) -> tuple[Value, Value]:
-    golds = {"none": "none", "own": "as the asked question's (attack)"}.get(shown.golds, shown.golds)
+    golds = "attack" if shown.golds == "own" else shown.golds
     return text(_DESIGNS[shown.labels], cell), text(golds if shown.shots == 0 else f"{shown.shots}: {golds}", cell)
 
 
@@ -109,6 +114,7 @@ def _left_out(source: Source, benchmark: Entry) -> Iterator[str]:
 
 def _permutation_remarks(source: Source, benchmark: Entry) -> Iterator[str]:
     yield from _left_out(source, benchmark)
+    yield _KEY
     yield (
         "Accuracy is taken under each rotation of the options, unscored as wrong; mean and population variance are "
         "over rotations, the variance in squared percentage points. Drawing questions anew adds variance of its own: "
@@ -226,8 +232,9 @@ COPYING = TableSpec(
         "anyway: the row of balanced demonstrations, not chance, is what to compare with. Where golds stand where the "
         "asked question's own does (the attack), copied is accuracy among parsed answers. Spread: standard deviation "
         "of the shares of answers that take each label, or each position; with labels in order the two are one, with "
-        "shuffled letters they tell label bias from position bias. `apart`: label and position point at different "
-        "options."
+        "shuffled letters they tell label bias from position bias. Apart: label and position point at different "
+        "options.",
+        _KEY,
     ),
 )
 
@@ -251,6 +258,7 @@ MATCHERS = TableSpec(
     remarks=remark(
         "Read otherwise: answers, over all rotations, of which the strategy's own matcher makes something else. What "
         "gives an option's whole text reads the same under every matcher. Of embeddings of length 1 "
-        "(all-MiniLM-L6-v2's) cosine, dot product and Euclidean distance rank alike."
+        "(all-MiniLM-L6-v2's) cosine, dot product and Euclidean distance rank alike. Open (???): the embedder's file "
+        "in conf/embedder lacks a value that a person fills in."
     ),
 )

@@ -151,7 +151,7 @@ REPEATS = TableSpec(
         QUESTIONS,
     ),
     rows=_repeats,
-    basis=Basis("the repeat subset (n); counts, no percentages"),
+    basis=Basis("the repeat subset (n); counts, no percentages", repeated=True),
     remarks=remark(
         "Identical: the same parsed choice in all repetitions; unscored in all of them counts as the same. Repetition "
         "0 is the main run."
@@ -180,6 +180,7 @@ NOISE = TableSpec(
         resampled=True,
         rows="estimates",
         measures=("flip",),
+        repeated=True,
     ),
     remarks=_undefined_floors,
 )

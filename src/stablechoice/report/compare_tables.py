@@ -8,6 +8,8 @@ from stablechoice.report.compare import MEANINGS, Comparison, tallies
 from stablechoice.report.study import Study
 from stablechoice.report.table import OURS, Column, Row, Table, Value, number, text
 
+_SIMULATED = "Every model of this study is simulated: its numbers describe a stated behaviour, no language model."
+
 _SUMMARY = (
     Column("table", "Published table", "text"),
     Column("reproduced", "Reproduced", "count"),
@@ -32,19 +34,24 @@ _DETAIL = (
 )
 
 
-def comparison_tables(comparisons: Sequence[Comparison], study: Study) -> list[Table]:
-    """The tally of verdicts, and every number that the study's grid has; the latter only if there is one."""
+def comparison_tables(comparisons: Sequence[Comparison], study: Study, *, resamples: int, seed: int) -> list[Table]:
+    """The tally of verdicts, and every number that the study's grid has; the latter only if there is one.
+
+    Args:
+        resamples, seed: of our bootstrap.
+    """
     outside = sum(not comparison.in_study for comparison in comparisons)
     notes = (
         f"n: {len(comparisons)} published numbers, {outside} of them in cells outside this study's grid.",
         "Denominator: as in the published table; counts are in percent of their questions.",
         "Interval: 95 %, published where printed; ours Clopper–Pearson (shares) or percentile bootstrap (flip, RStd, "
         "differences).",
-        "Resampling unit, resamples, seed: as in the tables that the numbers are from.",
+        f"Resampling unit: question; resamples: {resamples}; seed: {seed} (ours).",
         "Holm family: none, nothing is tested.",
         f"This study claims: {study.level}, {MEANINGS[study.level]}.",
         "Reproduced: the intervals overlap, where both sides have one; else the printed number lies in our interval "
         "or within the tolerance. Recomputed studies must equal the printed number.",
+        *([_SIMULATED] if all(model.simulated for model in study.models) else []),
     )
     summary = Table(
         key="published_summary",

@@ -16,9 +16,11 @@ from stablechoice.report.canvas import laid_out, pdf, style, svg
 from stablechoice.report.catalogue_cost import money_by_cell
 from stablechoice.report.extras import Extras
 from stablechoice.report.plots import forest, interaction, pareto, recall, scatter, scores, ties
+from stablechoice.report.plots.estimates import warned
 from stablechoice.report.plots.rows import from_csv, to_csv
 from stablechoice.report.source import Source
 from stablechoice.report.study import Study
+from stablechoice.report.table import DAGGER, MOST_UNSCORED
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,10 @@ class Plot:
 
 
 _INTERVALS = "Bars are 95 % intervals (Clopper–Pearson for accuracy, question-level bootstrap for flip)"
-_MARKS = "colour and marker name the strategy, the marker’s fill the model; hollow markers are simulated models"
+_MARKS = (
+    "colour and marker name the strategy, the marker’s fill the model; hollow markers are simulated models, told apart "
+    "by size"
+)
 
 PLOTS: tuple[Plot, ...] = (
     Plot(
@@ -214,8 +219,8 @@ def _read(folder: Path, plot: Plot, name: str, title: str) -> Figure:
     except OSError as error:
         raise DataError(f"{error.filename}: cannot be read ({error.strerror}); analyse the study again") from error
     text = content["csv"].decode("utf-8")
-    rows = len(from_csv(plot.row_type, text, f"{name}.csv"))
-    return Figure(name, title, plot.caption, _label(plot, title, rows), text, content["svg"], content["pdf"])
+    rows = from_csv(plot.row_type, text, f"{name}.csv")
+    return Figure(name, title, _caption(plot, rows), _label(plot, title, rows), text, content["svg"], content["pdf"])
 
 
 def write_figures(folder: Path, figures: Sequence[Figure]) -> list[Path]:
@@ -236,15 +241,22 @@ def write_figures(folder: Path, figures: Sequence[Figure]) -> list[Path]:
 def _figure(study: Study, plot: Plot, name: str, title: str, rows: Sequence[Any]) -> Figure:
     if not rows:
         return _not_drawn(plot)
-    label = _label(plot, title, len(rows))
+    said = (_caption(plot, rows), _label(plot, title, rows))
     with style():
         drawn = laid_out(plot.draw(study, tuple(rows)))
-        return Figure(name, title, plot.caption, label, to_csv(plot.row_type, rows), svg(drawn), pdf(drawn))
+        return Figure(name, title, *said, to_csv(plot.row_type, rows), svg(drawn), pdf(drawn))
 
 
 def _not_drawn(plot: Plot) -> Figure:
     return Figure(plot.name, plot.title, plot.caption, plot.title, why=f"Not drawn: {plot.needs}.")
 
 
-def _label(plot: Plot, title: str, rows: int) -> str:
-    return f"{title}. {plot.caption} {rows} rows of data lie beside the figure as CSV."
+def _caption(plot: Plot, rows: Sequence[Any]) -> str:
+    """What stands below a figure; where cells leave too much unscored, what the dagger means."""
+    if not any(warned(getattr(row, "unscored_pct", None)) for row in rows):
+        return plot.caption
+    return f"{plot.caption} {DAGGER} More than {MOST_UNSCORED:g} % of the cell’s questions are unscored."
+
+
+def _label(plot: Plot, title: str, rows: Sequence[Any]) -> str:
+    return f"{title}. {_caption(plot, rows)} {len(rows)} rows of data lie beside the figure as CSV."

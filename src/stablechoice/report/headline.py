@@ -8,15 +8,28 @@ from typing import Literal
 
 from stablechoice.cell_name import CellName
 from stablechoice.measures.result import Difference, Measure
+from stablechoice.report.catalogue_likelihood import LIKELIHOODS
 from stablechoice.report.extras import BASELINE
 from stablechoice.report.source import Source
 from stablechoice.report.study import Entry
-from stablechoice.report.table import MOST_UNSCORED
+from stablechoice.report.table import DAGGER, MOST_UNSCORED
 
 ALPHA = 0.05
 """Level at which a Holm-adjusted p-value counts."""
 
-Kind = Literal["baseline", "better", "worse", "same", "flip", "apart", "interaction", "noise", "unscored", "missing"]
+Kind = Literal[
+    "baseline",
+    "likelihood",
+    "better",
+    "worse",
+    "same",
+    "flip",
+    "apart",
+    "interaction",
+    "noise",
+    "unscored",
+    "missing",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +60,12 @@ class Block:
 def blocks(source: Source) -> tuple[Block, ...]:
     """Findings for each model × benchmark of the study, in the order of its tables.
 
-    Rules, in this order: Direct's accuracy and flip rate; strategies whose correctness differs from Direct's by
-    McNemar's test after Holm; the largest drop and the largest rise in flip rate whose paired intervals exclude zero;
-    strategies for which accuracy and order sensitivity part ways (both paired intervals exclude zero, and only one of
-    the two is for the better); the 2×2's interaction where its interval excludes zero; flip rates beside the noise
-    floor where repeats were run; cells that leave too much unscored; cells that were not run.
+    Rules, in this order: Direct's accuracy and flip rate; accuracy by the options' likelihood, without letters;
+    strategies whose correctness differs from Direct's by McNemar's test after Holm; the largest drop and the largest
+    rise in flip rate whose paired intervals exclude zero; strategies for which accuracy and order sensitivity part ways
+    (both paired intervals exclude zero, and only one of the two is for the better); the 2×2's interaction where its
+    interval excludes zero; flip rates beside the noise floor where repeats were run; cells that leave too much
+    unscored; cells that were not run.
     """
     return tuple(
         Block(model, benchmark, tuple(_findings(source, model, benchmark)))
@@ -65,15 +79,19 @@ def _findings(source: Source, model: Entry, benchmark: Entry) -> Iterator[Findin
     present = [cell for cell in cells if not source.gap(cell)]
     if present:
         yield from _baseline(source, CellName(model.key, benchmark.key, BASELINE))
+        yield from _likelihood(source, present)
         yield from _tested(source, present)
         yield from _flips(source, present)
         yield from _apart(source, present)
         yield from _interaction(source, model.key, benchmark.key)
         yield from _noise(source, present)
         yield from _unscored(source, present)
-    absent = [cell for cell in cells if source.gap(cell)]
+    absent: dict[str, list[str]] = {}
+    for cell in cells:
+        if source.gap(cell):
+            absent.setdefault(source.reason(cell), []).append(title(source, cell))
     if absent:
-        listed = ", ".join(f"{title(source, cell)} ({source.gap(cell)})" for cell in absent)
+        listed = "; ".join(f"{', '.join(titles)} ({why})" for why, titles in absent.items())
         yield Finding("missing", f"Without numbers: {listed}.", "accuracy")
 
 
@@ -81,10 +99,19 @@ def _baseline(source: Source, cell: CellName) -> Iterator[Finding]:
     accuracy, flip = source.estimates.get((cell, "accuracy")), source.estimates.get((cell, "flip"))
     if accuracy is None or accuracy.value is None:
         return
-    sentence = f"Direct is right on {percent(accuracy.value)} of {accuracy.questions} questions"
+    sentence = f"{named(source, cell)} is right on {percent(accuracy.value)} of {accuracy.questions} questions"
     if flip is not None and flip.value is not None:
         sentence += f" and changes its choice with the order of the options on {percent(flip.value)}"
     yield Finding("baseline", f"{sentence}.", "accuracy", cell)
+
+
+def _likelihood(source: Source, cells: list[CellName]) -> Iterator[Finding]:
+    found = {cell: source.estimates.get((cell, "accuracy")) for cell in cells if cell.strategy in LIKELIHOODS}
+    known = {cell: row.value for cell, row in found.items() if row is not None and row.value is not None}
+    if known:
+        listed = ", ".join(f"{named(source, cell)} {percent(value)}" for cell, value in known.items())
+        sentence = f"Without letters, by how likely each option's text is after the question: {listed}."
+        yield Finding("likelihood", sentence, "likelihood", next(iter(known)))
 
 
 def _tested(source: Source, cells: list[CellName]) -> Iterator[Finding]:
@@ -104,12 +131,12 @@ def _tested(source: Source, cells: list[CellName]) -> Iterator[Finding]:
 
 
 def _gains(source: Source, cells: list[CellName]) -> str:
-    named: list[str] = []
+    listed: list[str] = []
     for cell in cells:
         found = source.differences.get((cell, BASELINE, "accuracy"))
         gain = f" ({signed(found.value)} points)" if found is not None and found.value is not None else ""
-        named.append(f"{title(source, cell)}{gain}")
-    return ", ".join(named)
+        listed.append(f"{named(source, cell)}{gain}")
+    return ", ".join(listed)
 
 
 def certain(source: Source, cells: list[CellName], measure: Literal["accuracy", "flip"]) -> dict[CellName, Difference]:
@@ -125,10 +152,10 @@ def _flips(source: Source, cells: list[CellName]) -> Iterator[Finding]:
     parts: list[str] = []
     if falls:
         least = min(falls, key=lambda cell: falls[cell])
-        parts.append(f"largest fall {title(source, least)} ({signed(falls[least])} points)")
+        parts.append(f"largest fall {named(source, least)} ({signed(falls[least])} points)")
     if rises:
         most = max(rises, key=lambda cell: rises[cell])
-        parts.append(f"largest rise {title(source, most)} ({signed(rises[most])} points)")
+        parts.append(f"largest rise {named(source, most)} ({signed(rises[most])} points)")
     if parts:
         shown = min(falls, key=lambda cell: falls[cell]) if falls else max(rises, key=lambda cell: rises[cell])
         yield Finding("flip", f"Flip rate against Direct: {'; '.join(parts)}.", "paired_differences", shown)
@@ -140,26 +167,26 @@ def _constructed(source: Source, cell: CellName) -> bool:
 
 
 def _apart(source: Source, cells: list[CellName]) -> Iterator[Finding]:
-    named = parting(source, cells)
-    if named:
-        listed = "; ".join(f"{title(source, cell)} is {words}" for cell, words in named.items())
+    apart = parting(source, cells)
+    if apart:
+        listed = "; ".join(f"{named(source, cell)} is {words}" for cell, words in apart.items())
         yield Finding(
-            "apart", f"Accuracy and order sensitivity part ways: {listed}.", "paired_differences", next(iter(named))
+            "apart", f"Accuracy and order sensitivity part ways: {listed}.", "paired_differences", next(iter(apart))
         )
 
 
 def parting(source: Source, cells: list[CellName]) -> dict[CellName, str]:
     """Cells whose accuracy and flip rate both differ from Direct's, one for the better and the other for the worse."""
     accuracy, flip = certain(source, cells, "accuracy"), certain(source, cells, "flip")
-    named: dict[CellName, str] = {}
+    apart: dict[CellName, str] = {}
     for cell in cells:
         if cell in accuracy and cell in flip:
             gained, flipped = accuracy[cell].value or 0.0, flip[cell].value or 0.0
             if gained > 0 and flipped > 0:
-                named[cell] = "more accurate but less stable"
+                apart[cell] = "more accurate but less stable"
             elif gained < 0 and flipped < 0:
-                named[cell] = "more stable but less accurate"
-    return named
+                apart[cell] = "more stable but less accurate"
+    return apart
 
 
 def _interaction(source: Source, model: str, benchmark: str) -> Iterator[Finding]:
@@ -179,7 +206,7 @@ def _noise(source: Source, cells: list[CellName]) -> Iterator[Finding]:
     floors = {cell: source.repeats[cell].noise_floor for cell in cells if cell in source.repeats}
     known = {cell: floor for cell, floor in floors.items() if floor is not None}
     if known:
-        listed = ", ".join(f"{title(source, cell)} {percent(floor)}" for cell, floor in known.items())
+        listed = ", ".join(f"{named(source, cell)} {percent(floor)}" for cell, floor in known.items())
         yield Finding("noise", f"Noise floor, flip rate among repeats in one order: {listed}.", "noise_floor")
 
 
@@ -203,6 +230,11 @@ def title(source: Source, cell: CellName) -> str:
     """The strategy's name."""
     entry = source.study.strategy(cell.strategy)
     return entry.name if entry is not None else cell.strategy
+
+
+def named(source: Source, cell: CellName) -> str:
+    """The strategy's name before a number of its cell: with the dagger where the cell leaves too much unscored."""
+    return title(source, cell) + (DAGGER if source.warning(cell) else "")
 
 
 def many(count: int, one: str, more: str) -> str:

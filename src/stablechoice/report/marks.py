@@ -47,10 +47,11 @@ class StrategyMark:
 
 @dataclass(frozen=True, slots=True)
 class ModelMark:
-    """`dash` is matplotlib's line style."""
+    """`dash` is matplotlib's line style, `size` a factor of the marker's."""
 
     fill: Fill
     dash: str
+    size: float = 1.0
 
 
 _KNOWN: Mapping[str, StrategyMark] = MappingProxyType(
@@ -79,6 +80,7 @@ _SPARE = (
 
 _REAL_FILLS: tuple[Fill, ...] = ("full", "left", "top", "right", "bottom")
 _DASHES = ("-", "--", "-.", ":")
+_HOLLOW_SIZES = (1.0, 1.45, 0.65, 1.9)
 
 
 def strategy_marks(strategies: Sequence[Entry]) -> dict[str, StrategyMark]:
@@ -97,11 +99,15 @@ def _spare(position: int) -> StrategyMark:
 
 
 def model_marks(models: Sequence[Entry]) -> dict[str, ModelMark]:
-    """A mark for each model by key: markers of simulated models are hollow, those of real ones never."""
+    """A mark for each model by key: markers of simulated models are hollow, those of real ones never.
+
+    Simulated models differ by size among themselves, since hollow leaves no fill to tell them by.
+    """
     marks: dict[str, ModelMark] = {}
     real = 0
     for position, entry in enumerate(models):
         fill: Fill = "none" if entry.simulated else _REAL_FILLS[real % len(_REAL_FILLS)]
+        size = _HOLLOW_SIZES[(position - real) % len(_HOLLOW_SIZES)] if entry.simulated else 1.0
         real += not entry.simulated
-        marks[entry.key] = ModelMark(fill, _DASHES[position % len(_DASHES)])
+        marks[entry.key] = ModelMark(fill, _DASHES[position % len(_DASHES)], size)
     return marks

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from stablechoice.cell_name import CellName
 from stablechoice.report.extras import BASELINE
-from stablechoice.report.headline import ALPHA, certain, many, parting, percent, title
+from stablechoice.report.headline import ALPHA, certain, many, named, parting, percent
 from stablechoice.report.source import Source
 from stablechoice.report.study import Entry
 
@@ -33,8 +33,8 @@ def _flip_gap(source: Source, models: list[Entry]) -> str:
                 low, high = min(rates, key=lambda cell: rates[cell]), max(rates, key=lambda cell: rates[cell])
                 sentence = (
                     f"The widest gap in order sensitivity: {model.name} on {benchmark.title} flips on "
-                    f"{percent(rates[high])} of questions under {title(source, high)} and on {percent(rates[low])} "
-                    f"under {title(source, low)}."
+                    f"{percent(rates[high])} of questions under {named(source, high)} and on {percent(rates[low])} "
+                    f"under {named(source, low)}."
                 )
                 widest = max(widest, (rates[high] - rates[low], sentence), key=lambda pair: pair[0])
     return widest[1]
@@ -72,15 +72,13 @@ def _apart_count(source: Source, models: list[Entry]) -> str:
     keys = {model.key for model in models}
     present = [cell for cell in sorted(source.present) if cell.model in keys]
     both = certain(source, present, "accuracy").keys() & certain(source, present, "flip").keys()
-    named = parting(source, present)
+    apart = parting(source, present)
     if not both:
         return ""
-    return (
-        f"Where a strategy moves both accuracy and flip rate ({many(len(both), 'cell', 'cells')}), the two part ways "
-        f"in {len(named)}: {_sides(named)}."
-    )
+    moved = f"Where a strategy moves both accuracy and flip rate ({many(len(both), 'cell', 'cells')}), the two"
+    return f"{moved} part ways in {len(apart)}: {_sides(apart)}." if apart else f"{moved} never part ways."
 
 
-def _sides(named: Mapping[CellName, str]) -> str:
-    accurate = sum(words.startswith("more accurate") for words in named.values())
-    return f"{accurate} more accurate but less stable, {len(named) - accurate} more stable but less accurate"
+def _sides(apart: Mapping[CellName, str]) -> str:
+    accurate = sum(words.startswith("more accurate") for words in apart.values())
+    return f"{accurate} more accurate but less stable, {len(apart) - accurate} more stable but less accurate"

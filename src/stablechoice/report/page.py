@@ -29,7 +29,7 @@ from stablechoice.report.provenance import Told, tell
 from stablechoice.report.script_data import content_hash, script_json
 from stablechoice.report.source import Source
 from stablechoice.report.study import Study
-from stablechoice.report.table import Table
+from stablechoice.report.table import DAGGER, Table
 from stablechoice.report.tally import tally
 from stablechoice.report.views import answers_link, sheet, titles
 
@@ -84,7 +84,8 @@ def report(contents: Contents, placement: Placement = "beside") -> str:
         AnalysisError: provenance that differs from run to run, or a cell with an unknown question.
     """
     study, source = contents.study, Source.of(contents.study, contents.analysis, contents.extras)
-    answered = frozenset(contents.explorer.observations)
+    answered, standing, found = frozenset(contents.explorer.observations), overall(source), blocks(source)
+    sentences = [*standing, *(finding.sentence for block in found for finding in block.findings)]
     told = tell(contents.provenance)
     style, script = _style(), _script()
     return _template("page.html").render(
@@ -92,9 +93,10 @@ def report(contents: Contents, placement: Placement = "beside") -> str:
         analysis=contents.analysis,
         contents=contents,
         tally=tally(source, contents.explorer.observations),
-        overall=overall(source),
+        overall=standing,
+        daggered=any(DAGGER in sentence for sentence in sentences),
         glance=next((sheet(table, study, answered) for table in contents.tables if table.key == MAIN.key), None),
-        blocks=blocks(source),
+        blocks=found,
         sheets=[sheet(table, study, answered) for table in contents.tables if table.key != MAIN.key],
         claim=MEANINGS[study.level],
         comparisons=[sheet(table, study, answered) for table in contents.comparisons],
@@ -178,10 +180,22 @@ def _index(contents: Contents, placement: Placement) -> dict[str, Any]:
         "strategies": [
             {"key": e.key, "title": e.title, "order": explorer.orders.get(e.key, "undefined")} for e in study.strategies
         ],
+        "absent": _absent(contents),
         "details": {
             key: f"{DETAILS}/{detail_file(key)}" if placement == "beside" else "" for key in explorer.detail_keys()
         },
     }
+
+
+def _absent(contents: Contents) -> dict[str, str]:
+    """Why a model has no answers at all on a benchmark, where that is known, by the detail that there is not."""
+    study, there = contents.study, {(cell.model, cell.benchmark) for cell in contents.explorer.observations}
+    known = {
+        f"answers/{cell.benchmark}/{cell.model}": why
+        for cell, why in sorted(study.reasons.items(), reverse=True)
+        if (cell.model, cell.benchmark) not in there
+    }
+    return dict(sorted(known.items()))
 
 
 def _policy(style: str, script: str, placement: Placement) -> str:

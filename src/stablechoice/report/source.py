@@ -23,9 +23,7 @@ from stablechoice.measures.result import (
 from stablechoice.measures.strata import Stratum
 from stablechoice.report.extras import BASELINE, Extras, Reasons, Relational
 from stablechoice.report.study import Entry, Study
-from stablechoice.report.table import MOST_UNSCORED, Kind, Value, number
-
-NOT_RUN = "not run"
+from stablechoice.report.table import MOST_UNSCORED, NOT_RUN, Kind, Value, number
 
 _Item = TypeVar("_Item")
 _Key = TypeVar("_Key", bound=Hashable)
@@ -115,6 +113,11 @@ class Source:
             return self.study.excluded[cell] or "excluded"
         return NOT_RUN if cell in self.study.expected else "not in this study"
 
+    def reason(self, cell: CellName) -> str:
+        """The gap with what stopped the run, where that is known: `not run: OPENAI_API_KEY is not set`."""
+        gap, known = self.gap(cell), self.study.reasons.get(cell, "")
+        return f"{gap}: {known}" if gap == NOT_RUN and known else gap
+
     def brief(self, why: str, cell: CellName) -> str:
         """A reason without the name of the strategy, which the row bears already (`not defined for IHS`)."""
         strategy = self.study.strategy(cell.strategy)
@@ -122,7 +125,7 @@ class Source:
 
     def missing(self, kind: Kind, cell: CellName, why: str = "not computed") -> Value:
         """The place of a number that is not there: the cell's gap, or else why this number is missing."""
-        return number(kind, None, why=self.gap(cell) or why, cell=cell)
+        return number(kind, None, why=self.reason(cell) or why, cell=cell)
 
     def warning(self, *cells: CellName) -> str:
         """A sentence when one of the cells leaves more than `MOST_UNSCORED` percent of its questions unscored."""
@@ -152,7 +155,7 @@ class Source:
     def no_baseline(self, cell: CellName) -> str:
         """Why nothing can be compared with the baseline in this cell's row; empty when it can."""
         if self.gap(cell):
-            return self.gap(cell)
+            return self.reason(cell)
         if self.study.strategy(BASELINE) is None:
             return "no Direct in this study"
         baseline = cell._replace(strategy=BASELINE)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from stablechoice.cell_name import CellName
 from stablechoice.measures.result import Measure
 from stablechoice.report.extras import BASELINE
 from stablechoice.report.source import Source
@@ -29,6 +30,7 @@ class Basis:
         resampled: whether an interval comes from question-level bootstrap resamples.
         family: whether p-values are adjusted; then the family of every model is named.
         rows: which rows' undefined resamples are reported, and for which measures.
+        repeated: whether the numbers are about the questions that were asked again, not about all of a cell's.
     """
 
     denominator: str
@@ -37,6 +39,7 @@ class Basis:
     family: Literal["none", "all", "scored"] = "none"
     rows: Literal["none", "estimates", "differences", "contrasts"] = "none"
     measures: tuple[Measure, ...] = ()
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ def build(spec: TableSpec, source: Source, benchmark: Entry) -> Table | None:
 
 def _notes(spec: TableSpec, source: Source, benchmark: Entry, rows: Sequence[Row]) -> Iterable[str]:
     basis, analysis = spec.basis, source.analysis
-    yield _size(source, benchmark)
+    yield _repeated_size(source, benchmark) if basis.repeated else _size(source, benchmark)
     yield f"Denominator: {basis.denominator}."
     yield f"Interval: {basis.interval}."
     if basis.resampled:
@@ -99,8 +102,13 @@ def _notes(spec: TableSpec, source: Source, benchmark: Entry, rows: Sequence[Row
     yield f"Holm family: {_families(source, benchmark, basis.family)}."
     if any(value.warning for row in rows for value in row):
         yield f"{DAGGER} More than {MOST_UNSCORED:g} % of the questions behind this number are unscored."
+    yield from _not_run(source, benchmark)
     yield from _undefined(source, benchmark, basis)
     yield from spec.remarks(source, benchmark)
+    shown = {value.cell.strategy for row in rows for value in row if value.cell is not None}
+    for strategy in source.study.strategies:
+        if strategy.note and strategy.key in shown:
+            yield f"{strategy.title}: {strategy.note}"
     for model in source.study.models:
         if model.note:
             yield f"{model.name}: {model.note}"
@@ -111,15 +119,39 @@ def _size(source: Source, benchmark: Entry) -> str:
     sizes = source.sizes(benchmark.key)
     if not sizes:
         return "n: no cell of this benchmark was run."
-    whole = max(sizes.values())
-    partial = [f"{cell.model} {cell.strategy} {size}" for cell, size in sorted(sizes.items()) if size < whole]
     left_out = sorted(
         f"{cell.model} {cell.strategy} {found.left_out}"
         for cell, found in source.reasons.items()
         if cell.benchmark == benchmark.key and found.left_out
     )
     why = f" Left out for their number of options, which the method needs to be one: {', '.join(left_out)}."
-    return f"n = {whole} questions" + (f"; partial: {', '.join(partial)}." if partial else ".") + why * bool(left_out)
+    return f"n = {_counted(sizes)}." + why * bool(left_out)
+
+
+def _counted(sizes: Mapping[CellName, int]) -> str:
+    whole = max(sizes.values())
+    partial = [f"{cell.model} {cell.strategy} {size}" for cell, size in sorted(sizes.items()) if size < whole]
+    return f"{whole} questions" + (f"; partial: {', '.join(partial)}" if partial else "")
+
+
+def _repeated_size(source: Source, benchmark: Entry) -> str:
+    """`n = 10 questions, those that were asked again; of the flip rates 50 questions.`"""
+    sizes = {cell: row.questions for cell, row in source.repeats.items() if cell.benchmark == benchmark.key}
+    if not sizes:
+        return "n: no question of this benchmark was asked again."
+    flips = {cell: size for cell, size in source.sizes(benchmark.key).items() if cell in sizes}
+    whole = f"; of the main run {_counted(flips)}" if flips else ""
+    return f"n = {_counted(sizes)}, those that were asked again{whole}."
+
+
+def _not_run(source: Source, benchmark: Entry) -> Iterable[str]:
+    """What stopped the cells that were not run, where that is known; one sentence a model and reason."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for model, strategy, cell in source.cells(benchmark.key):
+        if source.reason(cell) != source.gap(cell):
+            found.setdefault((model.name, source.study.reasons[cell]), []).append(strategy.title)
+    for (name, why), strategies in found.items():
+        yield f"Not run: {name}, {', '.join(strategies)}: {why}."
 
 
 def _families(source: Source, benchmark: Entry, family: Literal["none", "all", "scored"]) -> str:

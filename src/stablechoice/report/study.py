@@ -20,7 +20,8 @@ class Entry:
 
     Attributes:
         simulated: a stated behaviour, no language model; `name` says so.
-        note: a sentence that belongs below every table with this entry (a model that is served over two routes).
+        note: a sentence that belongs below every table with this entry (a model that is served over two routes, a
+            strategy that learns from questions of another benchmark).
     """
 
     key: str
@@ -41,6 +42,7 @@ class Study:
     Attributes:
         expected: cells that the study should hold; one without rows prints `not run`.
         excluded: cells left out on purpose, with the words that are printed instead of a number.
+        reasons: why expected cells were not run, where that is known.
         level: see `Level`.
 
     Raises:
@@ -54,13 +56,14 @@ class Study:
     expected: frozenset[CellName]
     excluded: Mapping[CellName, str] = field(default_factory=dict)
     level: Level = "re-run local"
+    reasons: Mapping[CellName, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for kind, entries in (("model", self.models), ("benchmark", self.benchmarks), ("strategy", self.strategies)):
             keys = [entry.key for entry in entries]
             if len(set(keys)) != len(keys):
                 raise AnalysisError(f"study {self.title} names a {kind} twice ({', '.join(keys)}): keep one of each")
-        for cell in sorted({*self.expected, *self.excluded}):
+        for cell in sorted({*self.expected, *self.excluded, *self.reasons}):
             self.check(cell)
 
     def check(self, cell: CellName) -> None:
@@ -100,9 +103,11 @@ def whole_grid(
     strategies: tuple[Entry, ...],
     *,
     excluded: Mapping[CellName, str] | None = None,
+    reasons: Mapping[CellName, str] | None = None,
     level: Level = "re-run local",
 ) -> Study:
     """A study that expects every cell of its grid except the excluded ones."""
     left_out = dict(excluded or {})
     every = {CellName(m.key, b.key, s.key) for m in models for b in benchmarks for s in strategies}
-    return Study(title, models, benchmarks, strategies, frozenset(every - left_out.keys()), left_out, level)
+    expected = frozenset(every - left_out.keys())
+    return Study(title, models, benchmarks, strategies, expected, left_out, level, dict(reasons or {}))

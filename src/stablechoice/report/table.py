@@ -20,6 +20,9 @@ FIRST_VERSION = "P1"
 OURS = "ours"
 """Numbers of tables whose numbers [P2] gives in its text, of those that only [P1] has, and that no paper has."""
 
+NOT_RUN = "not run"
+"""Stands in the place of every number of a cell that was not run."""
+
 MOST_UNSCORED = 10.0
 """Percent of unscored answers above which a cell's numbers carry the dagger."""
 
@@ -33,8 +36,8 @@ class Value:
         value: percent, points, count, ... by kind; None for a text, an interval, or a missing number.
         low, high: bounds of the interval, in the unit of `value`; None where there is none.
         text: what a `text` prints.
-        why: why the number is missing; it is printed in the number's place, never a blank. Beside a number that is
-            there: why it has no interval.
+        why: why the number is missing; it is printed in the number's place, never a blank (what follows `not run: `
+            is printed in CSV and below the table). Beside a number that is there: why it has no interval.
         warning: a sentence when the number needs care (too many unscored answers), else empty.
         cell: the cell behind the value, so that a report can link to its responses.
 
@@ -191,7 +194,8 @@ def number(
 def display(value: Value) -> str:
     """What a reader sees: `81.58 [79.20, 83.79]`, `-7.19`, `<0.001`, `not run`; a dagger marks a warning."""
     if value.missing:
-        return value.why
+        # The same sentence in each of a row's cells would widen the table beyond a page; a note below it has it once.
+        return NOT_RUN if value.why.startswith(f"{NOT_RUN}: ") else value.why
     if value.kind == "text":
         return value.text
     dagger = DAGGER if value.warning else ""

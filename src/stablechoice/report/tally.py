@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stablechoice.cell_name import CellName
-from stablechoice.observation import Observation
+from stablechoice.observation import SET_ASIDE, Observation
 from stablechoice.report.source import Source
 
 
@@ -16,8 +16,10 @@ class Tally:
 
     Attributes:
         questions: distinct questions, over all benchmarks. cells, expected: run, and wanted by the study.
-        responses: requests made, each counted once though several strategies may read it.
-        answers, unscored: one a question and cell, and how many of them could not be read.
+        responses: requests made, each counted once though several strategies may read it; those about further
+            questions (PriDe's pool) are among them.
+        answers, unscored: one a question and cell where the strategy takes such questions, and how many of them could
+            not be read.
         simulated: of `models`.
     """
 
@@ -42,7 +44,7 @@ def tally(source: Source, observations: Mapping[CellName, Sequence[Observation]]
     """Count a study."""
     study = source.study
     questions = {(name.benchmark, row.question_id) for name, rows in observations.items() for row in rows}
-    answers = [row for rows in observations.values() for row in rows]
+    answers = [row for rows in observations.values() for row in rows if row.reason not in SET_ASIDE]
     return Tally(
         models=len(study.models),
         simulated=sum(model.simulated for model in study.models),
@@ -51,7 +53,7 @@ def tally(source: Source, observations: Mapping[CellName, Sequence[Observation]]
         questions=len(questions),
         cells=len(source.present),
         expected=len(study.expected | source.present),
-        responses=sum(row.marginal_requests for row in answers),
+        responses=sum(cost.marginal_requests for cost in source.costs.values()),
         answers=len(answers),
         unscored=sum(row.choice is None for row in answers),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from stablechoice.cell_name import CellName
+from stablechoice.report.catalogue_cost import SECONDS
 from stablechoice.report.formats import alignment, one_line
 from stablechoice.report.study import Entry, Study
 from stablechoice.report.table import Column, Row, Table, Value, display
@@ -26,6 +27,9 @@ FILTERS: Mapping[str, str] = {
     "correct": "right",
 }
 """Which answers a column's number is about; a column that is not named links to all of its cell's."""
+
+ELSEWHERE: Mapping[str, tuple[str, str]] = {SECONDS: ("see provenance", "#provenance")}
+"""Reasons that point to this page, in the words and with the link that they have on it."""
 
 VERDICTS: Mapping[str, str] = {"reproduced": "good", "differs": "bad", "not run": "quiet"}
 """Words that a comparison ends with, and how they look."""
@@ -114,6 +118,10 @@ def _marks(
     return tuple(marks)
 
 
+def _answers(column: Column, value: Value) -> str:
+    return answers_link(value.cell, FILTERS.get(column.key, "all")) if value.cell else ""
+
+
 def _mark(column: Column, value: Value, simulated: Mapping[str, Entry], linked: bool, tab: bool) -> Mark:
     shown = one_line(display(value))
     main, bracket, rest = (
@@ -121,14 +129,15 @@ def _mark(column: Column, value: Value, simulated: Mapping[str, Entry], linked: 
     )
     stands_for = simulated.get(shown) if value.kind == "text" else None
     number = value.value if value.value is not None else value.low
+    elsewhere = ELSEWHERE.get(shown) if value.missing else None
     return Mark(
-        main=stands_for.title if stands_for else main,
+        main=stands_for.title if stands_for else elsewhere[0] if elsewhere else main,
         interval=f"[{rest}" if bracket else "",
         order="" if value.kind == "text" or value.missing or number is None else repr(number),
         missing=value.missing,
         warned=bool(value.warning),
-        href=answers_link(value.cell, FILTERS.get(column.key, "all")) if linked and value.cell else "",
-        hint=one_line(value.warning),
+        href=elsewhere[1] if elsewhere else _answers(column, value) if linked else "",
+        hint=one_line(value.why if value.missing and value.why != shown else value.warning),
         badge="simulated" if stands_for else "",
         tone=VERDICTS.get(shown, "") if value.kind == "text" else "",
         tab=tab,

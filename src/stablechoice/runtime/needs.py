@@ -51,7 +51,7 @@ class Needs:
             cuda=_distinct(file for file, engine in engines if str(engine.get("device", "")).startswith("cuda")),
             hub=_distinct((str(m["hub"]), str(m["revision"])) for m in models.values() if m.get("hub")),
             folders=_distinct(str(m["folder"]) for m in models.values() if m.get("folder")),
-            online=_distinct(b for b in configuration.study.benchmarks if _is_online(configuration, b)),
+            online=_distinct(b for b in configuration.prepared_benchmarks if _is_online(configuration, b)),
         )
 
 

@@ -29,6 +29,8 @@ from stablechoice.report.study import Entry, Study, whole_grid
 from stablechoice.report.table import Table
 from stablechoice.report.writing import write_metrics, write_tables
 from stablechoice.stages.abcd import abcd
+from stablechoice.stages.demonstrated import learned_from
+from stablechoice.stages.not_run import reasons
 from stablechoice.stages.repeated import repeated
 from stablechoice.stages.routes import Routes
 from stablechoice.strategies.hypothesis import IndependentHypothesis
@@ -43,6 +45,11 @@ class Results:
     cells: Mapping[CellName, Cell]
     analysis: Analysis
     extras: Extras
+
+    @property
+    def resampling(self) -> dict[str, int]:
+        """What tables name of the bootstrap: `resamples` and `seed`."""
+        return {"resamples": self.analysis.resamples, "seed": self.analysis.seed}
 
     @property
     def tables(self) -> list[Table]:
@@ -61,8 +68,18 @@ def grid(configuration: Configuration) -> Study:
         Entry(m.key, m.title, m.simulated, routes.note(m.key)) for m in map(configuration.model, study.models)
     )
     benchmarks = tuple(Entry(key, configuration.benchmark(key).title) for key in study.benchmarks)
-    strategies = tuple(Entry(key, configuration.strategy(key).title) for key in study.strategies)
-    return whole_grid(study.title, models, benchmarks, strategies, excluded=routes.excluded(), level=routes.level)
+    strategies = tuple(
+        Entry(key, configuration.strategy(key).title, note=learned_from(configuration, key)) for key in study.strategies
+    )
+    return whole_grid(
+        study.title,
+        models,
+        benchmarks,
+        strategies,
+        excluded=routes.excluded(),
+        reasons=reasons(configuration),
+        level=routes.level,
+    )
 
 
 def results(configuration: Configuration, golds: Mapping[str, Collection[str]] | None = None) -> Results:
@@ -155,7 +172,7 @@ def compared(configuration: Configuration, found: Results, folder: Path | None =
 
 def comparisons(configuration: Configuration, found: Results) -> list[Table]:
     """Published numbers beside ours, as tables; every number only where the study holds a published cell."""
-    return comparison_tables(compared(configuration, found), found.study)
+    return comparison_tables(compared(configuration, found), found.study, **found.resampling)
 
 
 def write_numbers(configuration: Configuration, found: Results) -> None:

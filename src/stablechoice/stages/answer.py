@@ -6,21 +6,28 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
-from stablechoice.cell_lock import locked
+import orjson
+
+from stablechoice.cell_lock import die_with_parent, locked
 from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import CellPlan, plan
 from stablechoice.configuration import Configuration
 from stablechoice.driver import run as drive
 from stablechoice.engines.engine import Engine
 from stablechoice.engines.offer import Offering
+from stablechoice.engines.purse import purse_of_run
 from stablechoice.errors import ConfigError, EngineError, ModelError
 from stablechoice.journal import Journal
-from stablechoice.progress import Meter, duration
+from stablechoice.progress import Advance, Meter, duration
 from stablechoice.runtime.provenance import machine, packages, source_state, write_provenance
 from stablechoice.stages.asked import asked_plans, asking, part_of, questions_of
 from stablechoice.stages.beside import beside
 from stablechoice.stages.cell import engine_of
+from stablechoice.stages.not_run import note
+from stablechoice.stages.routes import Routes
 from stablechoice.stages.taken_over import take_over
 
 RETRY = "retry=failed"
@@ -43,10 +50,23 @@ def _answer_model(
             engine.on_progress = lambda jobs: sys.stderr.write(
                 f"{model}: {jobs.submitted} submitted, {jobs.jobs_running} jobs running, {jobs.done} done\n"
             )
-        with Meter(sys.stderr, model) as meter:
-            report = drive(plans, journal, engine, progress=meter)
-        if report.asked:
-            _record_run(configuration, model, engine, report.asked, time.monotonic() - start, record)
+        asked, stopped = 0, "interrupted"
+
+        def told(advance: Advance) -> None:
+            nonlocal asked
+            asked = advance.asked
+            meter(advance)
+
+        try:
+            with Meter(sys.stderr, model) as meter:
+                report = drive(plans, journal, engine, progress=told)
+            stopped = ""
+        except (EngineError, ModelError) as error:
+            stopped = str(error)
+            raise
+        finally:
+            if asked:  # what a run that ended early has used is used as well
+                _record_run(configuration, model, engine, asked, time.monotonic() - start, stopped, record)
     failed = sum(cell.failed for cell in report.cells)
     sys.stderr.write(
         f"{model}: {sum(c.requests for c in report.cells)} requests in {len(report.cells)} cells, "
@@ -56,20 +76,38 @@ def _answer_model(
 
 
 def _record_run(
-    configuration: Configuration, model: str, engine: Engine, asked: int, seconds: float, record: str
+    configuration: Configuration, model: str, engine: Engine, asked: int, seconds: float, stopped: str, record: str
 ) -> None:
-    """What answered, on which machine: cells only replay it, so it stands beside them for the whole model."""
+    """What answered, on which machine: cells only replay it, so it stands beside them for the whole model.
+
+    What earlier runs used stays on record, since money that was spent in them is part of what the study cost.
+    """
+    path = configuration.layout().folder / "provenance" / model / f"{record}.json"
     facts = {
         "model": model,
         "requests": asked,
         "seconds": round(seconds, 1),
+        "stopped": stopped,
+        "earlier": _earlier(path),
         "engine": dict(engine.facts()),
         "identity": dict(engine.identity()),
         "machine": machine(),
         "packages": packages(),
         "source": source_state(configuration.root),
     }
-    write_provenance(configuration.layout().folder / "provenance" / model / f"{record}.json", facts)
+    write_provenance(path, facts)
+
+
+def _earlier(path: Path) -> list[dict[str, Any]]:
+    """What the runs before this one used, oldest first; nothing where no number can be read."""
+    try:
+        last = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return []
+    if not isinstance(last, dict):
+        return []
+    kept = {key: last[key] for key in ("requests", "seconds", "stopped", "engine") if key in last}
+    return [*last.get("earlier", []), kept]
 
 
 def _answer_here(configuration: Configuration, models: Sequence[str], *, matched: bool = False) -> bool:
@@ -82,22 +120,26 @@ def _answer_here(configuration: Configuration, models: Sequence[str], *, matched
     strategies = asking(configuration, matched=matched)
     if not strategies:
         return True
-    questions = questions_of(configuration)
+    questions, cannot = questions_of(configuration), Routes(configuration).excluded()
     complete = True
     with Journal.open(layout.journal) as journal:
         for model in models:
-            cells = [CellName(model, b, s) for b in study.benchmarks for s in strategies]
+            grid = [CellName(model, b, s) for b in study.benchmarks for s in strategies]
+            cells = [cell for cell in grid if cell not in cannot]
             with locked(layout.locks, study.key, cells):
                 if part is None:  # a shard's journal holds its own questions alone
                     take_over(journal, configuration, cells)
                 plans = asked_plans(configuration, model, questions, matched=matched, part=part)
                 record = "answering_matched" if matched else "answering"
                 record += f".shard-{part.number}-of-{part.of}" if part else ""
+                stopped: EngineError | ModelError | None = None
                 try:
                     complete = _answer_model(configuration, journal, model, plans, record) and complete
                 except (EngineError, ModelError) as error:
                     sys.stderr.write(f"{model}: {error}\n")
-                    complete = False
+                    complete, stopped = False, error
+                if part is None:  # shards run side by side and would write one file
+                    note(configuration, cells, stopped)
     return complete
 
 
@@ -114,6 +156,13 @@ def answer_study(configuration: Configuration) -> bool:
     Raises:
         ConfigError, DataError, JournalError: see their messages.
     """
+    if configuration.chosen(MATCHED) == "later":
+        die_with_parent()  # one of the processes of `beside`, which must not hold its cells' locks alone
+    with purse_of_run(configuration.layout().journal.parent):
+        return _answer_study(configuration)
+
+
+def _answer_study(configuration: Configuration) -> bool:
     study = configuration.checked()
     only = configuration.chosen("model")
     if only is not None:

@@ -10,6 +10,7 @@ from stablechoice.configuration import Configuration
 from stablechoice.questions.question import Question
 from stablechoice.shards.part import Part
 from stablechoice.stages.cell import cell_plan, derived, repeat_plans, study_questions
+from stablechoice.stages.routes import Routes
 
 PART = "part"
 """On the command line: `part=3/8` leaves the other shards' questions to them."""
@@ -49,13 +50,16 @@ def asked_plans(
 ) -> list[CellPlan]:
     """The plans of one model's cells and of what is repeated of it, in the order of the tables.
 
+    Cells that the study leaves out, since their route cannot answer them, are not among them.
+
     Args:
         questions: see `questions_of`.
         matched: see `asking`.
         part: leave the questions of other shards out.
     """
-    study = configuration.study
+    study, cannot = configuration.study, Routes(configuration).excluded()
     names = [CellName(model, b, s) for b in study.benchmarks for s in asking(configuration, matched=matched)]
+    names = [name for name in names if name not in cannot]
     plans = [cell_plan(configuration, name, list(questions[name.benchmark])) for name in names]
     again = [one for b in study.benchmarks for one in repeat_plans(configuration, model, b)]
     plans += [one for one in again if bool(one.others) is matched]

@@ -88,7 +88,8 @@ class Making:
 
     def licences(self) -> list[Licence]:
         study = self.configuration.study
-        used = [("model", key) for key in study.models] + [("benchmark", key) for key in study.benchmarks]
+        used = [("model", key) for key in study.models]
+        used += [("benchmark", key) for key in self.configuration.prepared_benchmarks]
         return licences_of(self.root, [*used, ("embedder", study.embedder)])
 
     def members(self) -> tuple[list[Member], Inventory]:

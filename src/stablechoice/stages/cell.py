@@ -15,7 +15,7 @@ from stablechoice.questions.loading import read_questions
 from stablechoice.questions.manifest import read_manifest, select
 from stablechoice.questions.question import Question
 from stablechoice.request import Response
-from stablechoice.stages.demonstrated import demonstrated
+from stablechoice.stages.demonstrated import demonstrated, lent
 from stablechoice.strategies.sharing import is_derived
 from stablechoice.strategies.strategy import Calibrated
 
@@ -52,7 +52,7 @@ def cell_plan(
     """One cell ready to be asked; a strategy that learns from its cell is bound to it, and asks what it learns from."""
     strategy = demonstrated(configuration, cell)
     if isinstance(strategy, Calibrated):
-        strategy = strategy.bound(questions, read_questions(configuration.layout().questions(cell.benchmark)))
+        strategy = strategy.bound(questions, lent(configuration, cell.benchmark))
         questions = [*questions, *strategy.further]
     return CellPlan(
         name=cell,

@@ -110,7 +110,7 @@ def run(overrides: Sequence[str]) -> int:
     if wanted.level is not None:
         found = replace(found, study=replace(found.study, level=wanted.level))
     comparisons = compared(configuration, found, wanted.published)
-    tables = comparison_tables(comparisons, found.study)
+    tables = comparison_tables(comparisons, found.study, **found.resampling)
     folder = configuration.layout().folder / FOLDER
     # A table of an earlier comparison must not linger.
     shutil.rmtree(folder, ignore_errors=True)

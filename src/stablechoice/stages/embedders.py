@@ -10,7 +10,7 @@ from stablechoice.configuration.composing import file_of
 from stablechoice.errors import ModelError, OpenError
 from stablechoice.reading.similarity import Similarity
 
-OPEN = "its configuration is open (???)"
+OPEN = "open (???)"
 ABSENT = "not on this machine"
 
 

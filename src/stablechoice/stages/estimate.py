@@ -10,6 +10,7 @@ from stablechoice.configuration import Configuration
 from stablechoice.engines.prices import newest, read_prices
 from stablechoice.estimation import Line, estimate, shown
 from stablechoice.stages.cell import cell_plan, derived, repeat_plans, study_questions
+from stablechoice.stages.routes import Routes
 
 
 def run(overrides: Sequence[str]) -> int:
@@ -22,10 +23,11 @@ def run(overrides: Sequence[str]) -> int:
     path = newest(configuration.conf / "prices")
     prices = read_prices(path) if path is not None else None
     others = {key: configuration.model(key).engine for key in configuration.matchers(*asking)}
+    cannot = Routes(configuration).excluded()
     lines: list[Line] = []
     for model in study.models if only is None else (only,):
         names = [CellName(model, b, s) for b in study.benchmarks for s in asking]
-        cells = [cell_plan(configuration, name, questions[name.benchmark]) for name in names]
+        cells = [cell_plan(configuration, name, questions[name.benchmark]) for name in names if name not in cannot]
         cells += [one for benchmark in study.benchmarks for one in repeat_plans(configuration, model, benchmark)]
         lines += estimate(cells, configuration.model(model).engine, prices, others)
     sys.stdout.write(shown(lines, prices))

@@ -44,12 +44,13 @@ def _waits(words: dict[str, str], launcher: Launcher) -> bool:
 
 def _check_prepared(configuration: Configuration) -> None:
     layout, study = configuration.layout(), configuration.study
-    for benchmark in study.benchmarks:
-        for path in (layout.questions(benchmark), configuration.root / configuration.benchmark(benchmark).manifest):
-            if not path.is_file():
-                raise DataError(
-                    f"{path}: no such file; `make sample STUDY={study.key}` prepares the questions, before shards ask"
-                )
+    wanted = [layout.questions(benchmark) for benchmark in configuration.prepared_benchmarks]
+    wanted += [configuration.root / configuration.benchmark(benchmark).manifest for benchmark in study.benchmarks]
+    for path in wanted:
+        if not path.is_file():
+            raise DataError(
+                f"{path}: no such file; `make sample STUDY={study.key}` prepares the questions, before shards ask"
+            )
 
 
 def _snapshot(configuration: Configuration, place: Place, models: Sequence[str]) -> None:

@@ -216,7 +216,7 @@ def _reproduce(configuration: Configuration, step: str) -> int:
     console.print(f"{title}: preparing and sampling questions", highlight=False)
     failed = _repro(console, pipeline, "prepare" if step == "prepare" else "sample", keep_going=False)
     if failed:
-        raise ConfigError("the questions could not be prepared; DVC's message above says what is wrong and in which file")
+        raise ConfigError("the questions could not be prepared; DVC's message above says what is wrong, and where")
     if at >= STEPS.index("answer"):
         console.print(f"{title}: answering", highlight=False)
         failed = _answer(configuration) or failed

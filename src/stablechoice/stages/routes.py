@@ -18,7 +18,9 @@ from stablechoice.strategies.demonstrations import stand_in
 from stablechoice.strategies.sharing import asked
 
 NO_PROBABILITIES = "no log-probabilities"
-"""Why a cell is left out whose strategy reads what its model's route does not give."""
+NO_LIKELIHOOD = "no likelihood of a text"
+NO_PREFILL = "no prefill"
+"""Why a cell is left out whose strategy reads, or asks for, what its model's route does not give."""
 
 # Any question will do: by which route a request goes depends on its step alone.
 _PROBE = Question("0" * 16, "probe", "Which of these is first?", ("one", "two", "three", "four"), 0)
@@ -45,11 +47,13 @@ class Routes:
 
     def excluded(self) -> dict[CellName, str]:
         """Cells of the grid that their model's route cannot answer, with the words that tables print."""
-        return {
-            cell: NO_PROBABILITIES
-            for cell in self.configuration.study.cells
-            if any(offer is not None and not _can(offer, request) for request, offer in self._asked(cell))
-        }
+        found = {cell: self._lacking(cell) for cell in self.configuration.study.cells}
+        return {cell: why for cell, why in found.items() if why is not None}
+
+    def _lacking(self, cell: CellName) -> str | None:
+        """The first thing that a cell's requests need and their routes do not give."""
+        every = (_lacking(offer, request) for request, offer in self._asked(cell) if offer is not None)
+        return next((why for why in every if why is not None), None)
 
     def note(self, model: str) -> str:
         """A sentence on a model that is served over several routes; empty for every other."""
@@ -111,9 +115,13 @@ class Routes:
         ]
 
 
-def _can(offer: Offer, request: Request) -> bool:
-    """Whether a route gives what is asked; providers of chats tell no probabilities of a plain text."""
-    return not request.continuation and (offer.letters or not request.letters)
+def _lacking(offer: Offer, request: Request) -> str | None:
+    """What a route does not give of what is asked; providers of chats tell no probabilities of a plain text."""
+    if request.continuation:
+        return NO_LIKELIHOOD
+    if request.letters and not offer.letters:
+        return NO_PROBABILITIES
+    return NO_PREFILL if request.prefill and not offer.prefill else None
 
 
 def _charged(price: Price, offer: Offer) -> CellPrice:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import Planned, verified
 from stablechoice.configuration import Configuration
-from stablechoice.errors import PlanError
+from stablechoice.errors import PlanError, StablechoiceError
 from stablechoice.generations import read
 from stablechoice.observation import Observation
 from stablechoice.observations import write_observations
@@ -19,6 +19,7 @@ from stablechoice.reading.similarity import Similarity
 from stablechoice.request import Address, Response
 from stablechoice.stages.cell import cell_plan, derived, shared_generations, study_questions
 from stablechoice.stages.embedders import ablated_embedders
+from stablechoice.stages.not_run import note
 from stablechoice.strategies.strategy import Bound, Reader, Strategy
 
 
@@ -107,5 +108,11 @@ def score_cell(configuration: Configuration, cell: CellName, similarity: Similar
 
 def run(overrides: Sequence[str]) -> int:
     configuration = Configuration(tuple(overrides))
-    score_cell(configuration, configuration.cell(), configuration.similarity())
+    cell = configuration.cell()
+    try:
+        score_cell(configuration, cell, configuration.similarity())
+    except StablechoiceError as error:
+        note(configuration, [cell], error)
+        raise
+    note(configuration, [cell], None)
     return 0

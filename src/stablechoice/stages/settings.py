@@ -27,7 +27,7 @@ def settings(configuration: Configuration, models: Sequence[str]) -> dict[str, A
         },
         "strategy": {s: configuration.group("strategy", s) for s in study.strategies},
         "prompts": {name: prompts.sha256(name) for name, _ in prompts.templates},
-        "questions": {b: file_sha256(layout.questions(b)) for b in study.benchmarks},
+        "questions": {b: file_sha256(layout.questions(b)) for b in configuration.prepared_benchmarks},
         "manifest": {
             b: file_sha256(configuration.root / configuration.benchmark(b).manifest) for b in study.benchmarks
         },

@@ -11,7 +11,8 @@ from stablechoice.configuration.external import external_strategies
 from stablechoice.engines.offer import Offering
 from stablechoice.prompts import Prompts
 from stablechoice.questions.source import Source
-from stablechoice.strategies.sharing import is_derived
+from stablechoice.stages.demonstrated import pool_of
+from stablechoice.strategies.sharing import draws_further, is_derived
 
 Stages = dict[str, Any]
 
@@ -102,6 +103,9 @@ def cell_stages(configuration: Configuration, cell: CellName, prompts: Prompts) 
     own, observed = (str(path(cell).relative_to(root)) for path in (layout.generations, layout.observations))
     recorded = [str(layout.generations(cell._replace(strategy=shares)).relative_to(root))] if shares else []
     asked = [f"data/benchmarks/{cell.benchmark}.jsonl", configuration.benchmark(cell.benchmark).manifest, *templates]
+    pool = pool_of(configuration, cell.benchmark)
+    lending = pool != cell.benchmark and draws_further(configuration.strategy(strategy))
+    asked += [f"data/benchmarks/{pool}.jsonl"] if lending else []
     params = _asking(configuration, cell.model, readers)
     keys = f"{_keys(configuration, cell.model, cell.benchmark)} strategy={strategy}"
     asking, reading = (_words(configuration, [strategy], reading=code) for code in (False, True))

@@ -46,7 +46,7 @@ class Stored:
         study = self.configuration.study
         match path.parts:
             case ("data", "benchmarks", _):
-                return path.stem in study.benchmarks
+                return path.stem in self.configuration.prepared_benchmarks
             case ("data", study.key, "report"):
                 return True
             case ("data", study.key, "generations" | "observations", model, benchmark, _):
@@ -61,7 +61,7 @@ class Stored:
     def closed(self) -> list[str]:
         """Benchmarks whose question texts must not be handed on."""
         found = self.configuration
-        return [key for key in found.study.benchmarks if not found.benchmark(key).commit_texts]
+        return [key for key in found.prepared_benchmarks if not found.benchmark(key).commit_texts]
 
     def with_texts(self, kept: Iterable[Kept], benchmarks: Iterable[str]) -> dict[str, str]:
         """Outputs that hold question texts of some benchmarks, by path, with the reason to leave them out."""
@@ -95,7 +95,7 @@ class Stored:
         """What a whole study has, in words, by path from the root."""
         configuration, layout = self.configuration, self.configuration.layout()
         study = configuration.study
-        needed = {layout.questions(b): f"questions of {b}" for b in study.benchmarks}
+        needed = {layout.questions(b): f"questions of {b}" for b in configuration.prepared_benchmarks}
         expected = grid(configuration).expected
         for cell in (cell for cell in study.cells if cell in expected):
             if not derived(configuration, cell.strategy):

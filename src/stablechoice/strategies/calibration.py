@@ -43,7 +43,7 @@ def draw_pool(
     if len(pool) < size:
         raise ConfigError(
             f"strategy {title!r} (conf/strategy): pool_size is {size}, but the benchmark has {len(pool)} questions of "
-            f"{options} options outside the study's sample: lower pool_size, sample fewer questions, or set "
-            "calibration: test"
+            f"{options} options outside the study's sample: lower pool_size, sample fewer questions, name another "
+            "benchmark as 'pool' in conf/benchmark, or set calibration: test"
         )
     return tuple(pool[one] for one in sorted(draw(pool, size, seed)))

@@ -136,8 +136,8 @@ class Showing:
         if len(fit) < self.shots:
             raise DataError(
                 f"strategy {self.title!r} (conf/strategy) shows {self.shots} demonstrations, but of the questions with "
-                f"{count} options only {len(fit)} are not evaluated; ask for fewer shots, or sample fewer questions of "
-                "the benchmark"
+                f"{count} options only {len(fit)} are not evaluated; ask for fewer shots, sample fewer questions of "
+                "the benchmark, or name another one as its 'pool' in conf/benchmark"
             )
         return sorted(fit.values(), key=lambda one: _rank(self.seed, one.question_id))[: self.shots]
 

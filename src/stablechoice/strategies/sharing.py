@@ -7,7 +7,7 @@ from collections.abc import Callable
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import Question
 from stablechoice.request import Request, Response
-from stablechoice.strategies.demonstrations import stand_in
+from stablechoice.strategies.demonstrations import demonstrates, stand_in
 from stablechoice.strategies.strategy import Calibrated, Strategy
 
 
@@ -50,3 +50,8 @@ def is_derived(strategy: Strategy, shared: Strategy | None, prompts: Prompts) ->
         return {(r.prompt, r.prefill, r.letters, r.continuation, r.model) for r in made}
 
     return content(strategy) <= content(shared)
+
+
+def draws_further(strategy: Strategy) -> bool:
+    """Whether a strategy needs questions that its cell does not observe: to learn from, or to show as solved."""
+    return demonstrates(strategy) or (isinstance(strategy, Calibrated) and strategy.asks_further)

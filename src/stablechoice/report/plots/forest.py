@@ -11,14 +11,17 @@ from stablechoice.measures.cell import Cell
 from stablechoice.measures.result import Analysis
 from stablechoice.report.canvas import sheet
 from stablechoice.report.marks import SOFT, model_marks, strategy_marks
-from stablechoice.report.plots.estimates import estimates_by_cell
+from stablechoice.report.plots.estimates import estimates_by_cell, unscored_by_cell, warned
 from stablechoice.report.plots.panels import held, panel_grid, point, whisker
 from stablechoice.report.study import Study
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """One cell's RStd in percentage points; empty where it is not defined, then `why` says why."""
+    """One cell's RStd in percentage points; empty where it is not defined, then `why` says why.
+
+    `unscored_pct` is percent of the cell's questions.
+    """
 
     model: str
     benchmark: str
@@ -27,13 +30,14 @@ class Spread:
     rstd_low: float | None
     rstd_high: float | None
     why: str
+    unscored_pct: float | None = None
 
 
 def collect(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) -> tuple[Spread, ...]:  # noqa: ARG001
     """Every cell that has an estimate of RStd; cells without a value keep their line and say why."""
-    found = estimates_by_cell(analysis, "rstd")
+    found, unscored = estimates_by_cell(analysis, "rstd"), unscored_by_cell(analysis)
     rows = [
-        Spread(*name, found[name].value, found[name].low, found[name].high, found[name].why)
+        Spread(*name, found[name].value, found[name].low, found[name].high, found[name].why, unscored.get(name))
         for benchmark in study.benchmarks
         for _, _, name in study.cells(benchmark.key)
         if name in found
@@ -59,7 +63,8 @@ def draw(study: Study, rows: tuple[Spread, ...]) -> Any:
                     _absent(axes, line, "not run" if row is None else row.why)
                     continue
                 bar = whisker(row.rstd_low, row.rstd_high, row.rstd)
-                point(axes, row.rstd, line, marks[strategy.key], fills[model.key], across=bar)
+                care = warned(row.unscored_pct)
+                point(axes, row.rstd, line, marks[strategy.key], fills[model.key], across=bar, warned=care)
             axes.set_yticks(range(len(strategies)), [strategy.name for strategy in strategies])
             axes.set_ylim(len(strategies) - 0.4, -0.6)
             axes.tick_params(left=False)

@@ -14,8 +14,8 @@ from stablechoice.measures.contrasts import HIDDEN_LLM, HIDDEN_SEMANTIC, VISIBLE
 from stablechoice.measures.result import Analysis, Measure
 from stablechoice.report.canvas import sheet
 from stablechoice.report.marks import SOFT, model_marks, strategy_marks
-from stablechoice.report.plots.estimates import estimates_by_cell
-from stablechoice.report.plots.panels import held, legend, marker_of, panel_grid, strategy_handles
+from stablechoice.report.plots.estimates import estimates_by_cell, unscored_by_cell, warned
+from stablechoice.report.plots.panels import dagger, held, legend, marker_of, panel_grid, strategy_handles
 from stablechoice.report.study import Study
 
 CONDITIONS: dict[str, tuple[str, str]] = {
@@ -33,7 +33,7 @@ _PLACES = {"hidden": 0.0, "visible": 1.0}
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One measure under one condition, in percent."""
+    """One measure under one condition, and what the cell leaves unscored, in percent."""
 
     model: str
     benchmark: str
@@ -44,11 +44,13 @@ class Condition:
     value: float
     low: float | None
     high: float | None
+    unscored_pct: float | None = None
 
 
 def collect(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) -> tuple[Condition, ...]:  # noqa: ARG001
     """Every condition with a value; models without any of the four are left out."""
     rows: list[Condition] = []
+    unscored = unscored_by_cell(analysis)
     for measure in _MEASURES:
         found = estimates_by_cell(analysis, measure)
         for benchmark in study.benchmarks:
@@ -58,7 +60,7 @@ def collect(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) ->
                     estimate = found.get(name)
                     if estimate is not None and estimate.value is not None:
                         bounds = (estimate.value, estimate.low, estimate.high)
-                        rows.append(Condition(*name, visibility, matcher, measure, *bounds))
+                        rows.append(Condition(*name, visibility, matcher, measure, *bounds, unscored.get(name)))
     return tuple(rows)
 
 
@@ -79,12 +81,23 @@ def draw(study: Study, rows: tuple[Condition, ...]) -> Any:
             _panel(axes, study, here)
             axes.set_title(f"{benchmark.name}\n{model.name}", fontsize=9.0)
             axes.set_ylabel(_MEASURES[measure])
+    _level(columns, panels)
     lines = [
         Line2D([], [], color=SOFT.light, linestyle=dash, label=f"{matcher} matcher")
         for matcher, dash in _DASHES.items()
     ]
     legend(figure, [*strategy_handles(study, (row.strategy for row in rows)), *lines], columns=6)
     return figure
+
+
+def _level(columns: list[tuple[Any, Measure]], panels: list[list[Any]]) -> None:
+    """One scale for all panels of a measure: on scales of their own, small differences look like large ones."""
+    for measure in _MEASURES:
+        same = [axes for across in panels for (_, drawn), axes in zip(columns, across, strict=True) if drawn == measure]
+        if same:
+            low, high = min(axes.get_ylim()[0] for axes in same), max(axes.get_ylim()[1] for axes in same)
+            for axes in same:
+                axes.set_ylim(low, high)
 
 
 def _panel(axes: Any, study: Study, rows: list[Condition]) -> None:
@@ -101,6 +114,8 @@ def _panel(axes: Any, study: Study, rows: list[Condition]) -> None:
             if row.low is not None and row.high is not None:
                 axes.vlines(place, row.low, row.high, color=marks[row.strategy].shade.light, alpha=0.55, linewidth=0.9)
             axes.plot(place, row.value, linestyle="none", **marker_of(marks[row.strategy], fills[row.model]))
+            if warned(row.unscored_pct):
+                dagger(axes, place, row.value)
     axes.set_xticks([0.0, 1.0], ["options hidden", "options visible"])
     axes.set_xlim(-0.35, 1.35)
     axes.grid(visible=False, axis="x")

@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 
 from stablechoice.report.marks import INK, ModelMark, StrategyMark, model_marks, strategy_marks
 from stablechoice.report.study import Entry, Study
+from stablechoice.report.table import DAGGER
 
 Axes = Any
 Handle = Line2D
@@ -42,8 +43,13 @@ def point(
     *,
     across: list[list[float]] | None = None,
     upright: list[list[float]] | None = None,
+    warned: bool = False,
 ) -> None:
-    """One cell with its intervals; those of a simulated model (a hollow marker) are dashed."""
+    """One cell with its intervals; those of a simulated model (a hollow marker) are dashed.
+
+    Args:
+        warned: a dagger stands beside it.
+    """
     drawn = axes.errorbar(
         x, y, xerr=across, yerr=upright, linestyle="none", elinewidth=0.9, capsize=0, **marker_of(strategy, model)
     )
@@ -51,6 +57,14 @@ def point(
         bar.set_alpha(0.55)
         if model.fill == "none":
             bar.set_linestyle((0, (3, 2)))
+    if warned:
+        dagger(axes, x, y)
+
+
+def dagger(axes: Axes, x: float, y: float) -> None:
+    """The warning sign of the tables beside a cell that leaves too many questions unscored, in the ink of all text."""
+    look = {"textcoords": "offset points", "fontsize": 8.5, "color": INK.light}
+    axes.annotate(DAGGER, (x, y), xytext=(4.5, 3.0), **look)
 
 
 def marker_of(strategy: StrategyMark, model: ModelMark) -> dict[str, Any]:
@@ -60,7 +74,7 @@ def marker_of(strategy: StrategyMark, model: ModelMark) -> dict[str, Any]:
         "fillstyle": model.fill,
         "color": strategy.shade.light,
         "markerfacecoloralt": "none",
-        "markersize": 9.0 if strategy.marker == "*" else 7.0,
+        "markersize": (9.0 if strategy.marker == "*" else 7.0) * model.size,
     }
 
 

@@ -12,7 +12,7 @@ from stablechoice.measures.result import Analysis, Cost
 from stablechoice.report.canvas import sheet
 from stablechoice.report.marks import SOFT, model_marks, strategy_marks
 from stablechoice.report.pareto import front
-from stablechoice.report.plots.estimates import estimates_by_cell
+from stablechoice.report.plots.estimates import estimates_by_cell, unscored_by_cell, warned
 from stablechoice.report.plots.panels import cell_legends, held, panel_grid, point, whisker
 from stablechoice.report.study import Study
 
@@ -30,6 +30,7 @@ class Price:
         front: `yes` where no other strategy of the same model and benchmark costs at most as much and is at least as
             accurate, one of them strictly.
         unit: what `front` and the figure count as cost.
+        unscored_pct: percent of the cell's questions.
     """
 
     model: str
@@ -43,6 +44,7 @@ class Price:
     accuracy_high: float | None
     unit: str
     front: str
+    unscored_pct: float | None = None
 
     @property
     def cell(self) -> CellName:
@@ -67,12 +69,13 @@ def collect(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) ->
     ]
     tokens = {name: _tokens(costs[name]) for name in names}
     unit: Unit = "requests" if None in tokens.values() else "tokens"
+    unscored = unscored_by_cell(analysis)
     rows: list[Price] = []
     for name in names:
         estimate, requests = accuracies[name], costs[name].requests / costs[name].questions
         if estimate.value is not None:
             bounds = (estimate.value, estimate.low, estimate.high)
-            rows.append(Price(*name, requests, tokens[name], None, *bounds, unit, "no"))
+            rows.append(Price(*name, requests, tokens[name], None, *bounds, unit, "no", unscored.get(name)))
     return _with_fronts(rows)
 
 
@@ -122,7 +125,8 @@ def draw(study: Study, rows: tuple[Price, ...]) -> Any:
             _front(axes, [row for row in here if row.model == model.key and row.front == "yes"], models[model.key].dash)
         for row in here:
             upright = whisker(row.accuracy_low, row.accuracy_high, row.accuracy)
-            point(axes, row.cost, row.accuracy, strategies[row.strategy], models[row.model], upright=upright)
+            look, care = (strategies[row.strategy], models[row.model]), warned(row.unscored_pct)
+            point(axes, row.cost, row.accuracy, *look, upright=upright, warned=care)
         unit = rows[0].unit
         label = "Money for 1,000 questions" if unit == "money" else f"{unit.capitalize()} for each question"
         axes.set(title=benchmark.name, ylabel="Accuracy, %", xlabel=label)

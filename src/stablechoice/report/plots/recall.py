@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from stablechoice.measures.result import Analysis
 from stablechoice.questions.question import LABELS
 from stablechoice.report.canvas import sheet
 from stablechoice.report.marks import model_marks, strategy_marks
-from stablechoice.report.plots.panels import held, legend, marker_of, model_handles, panel_grid
+from stablechoice.report.plots.estimates import unscored_by_cell, warned
+from stablechoice.report.plots.panels import dagger, held, legend, marker_of, model_handles, panel_grid
 from stablechoice.report.study import Study
 
 POSITIONS = 4
@@ -26,7 +27,8 @@ class Recall:
     """Correct among the parsed answers that were given with the gold option at one position.
 
     `orders` is `rotations` where all rotations are pooled, `canonical` where there is one order only, and
-    `by construction` where no option was shown. `recall` is percent, empty where nothing parsed.
+    `by construction` where no option was shown. `recall` is percent, empty where nothing parsed; `unscored_pct` is
+    percent of the cell's questions.
     """
 
     model: str
@@ -37,12 +39,14 @@ class Recall:
     correct: int
     parsed: int
     recall: float | None
+    unscored_pct: float | None = None
 
 
-def collect(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) -> tuple[Recall, ...]:  # noqa: ARG001
+def collect(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) -> tuple[Recall, ...]:
     """Four lines a cell that has four-option questions."""
+    unscored = unscored_by_cell(analysis)
     return tuple(
-        row
+        replace(row, unscored_pct=unscored.get(name))
         for benchmark in study.benchmarks
         for _, _, name in study.cells(benchmark.key)
         if name in cells
@@ -92,6 +96,8 @@ def draw(study: Study, rows: tuple[Recall, ...]) -> Any:
             look |= {"linestyle": fills[model.key].dash, "linewidth": 1.1}
             axes.plot([place for place, _ in known], [recall for _, recall in known], **look)
             orders = line[0].orders if line else orders
+            if known and warned(line[0].unscored_pct):
+                dagger(axes, *known[-1])
         axes.set_title(strategy.name if orders != "canonical" else f"{strategy.name} ¹", fontsize=9.0)
         axes.set_xticks(range(POSITIONS), list(LABELS[:POSITIONS]))
         axes.set_xlim(-0.4, POSITIONS - 0.6)

@@ -11,14 +11,14 @@ from stablechoice.measures.cell import Cell
 from stablechoice.measures.result import Analysis
 from stablechoice.report.canvas import sheet
 from stablechoice.report.marks import model_marks, strategy_marks
-from stablechoice.report.plots.estimates import estimates_by_cell
+from stablechoice.report.plots.estimates import estimates_by_cell, unscored_by_cell, warned
 from stablechoice.report.plots.panels import cell_legends, held, panel_grid, point, whisker
 from stablechoice.report.study import Study
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One cell for which both measures are defined; all in percent."""
+    """One cell for which both measures are defined, and what it leaves unscored; all in percent."""
 
     model: str
     benchmark: str
@@ -29,11 +29,13 @@ class Point:
     flip: float
     flip_low: float | None
     flip_high: float | None
+    unscored_pct: float | None = None
 
 
 def collect(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) -> tuple[Point, ...]:  # noqa: ARG001
     """Every cell with an accuracy and a flip rate, in the order of the tables."""
     accuracies, flips = estimates_by_cell(analysis, "accuracy"), estimates_by_cell(analysis, "flip")
+    unscored = unscored_by_cell(analysis)
     points: list[Point] = []
     for benchmark in study.benchmarks:
         for _, _, name in study.cells(benchmark.key):
@@ -41,7 +43,7 @@ def collect(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) ->
             if accuracy is None or flip is None or accuracy.value is None or flip.value is None:
                 continue
             bounds = (accuracy.low, accuracy.high)
-            points.append(Point(*name, accuracy.value, *bounds, flip.value, flip.low, flip.high))
+            points.append(Point(*name, accuracy.value, *bounds, flip.value, flip.low, flip.high, unscored.get(name)))
     return tuple(points)
 
 
@@ -62,6 +64,7 @@ def draw(study: Study, rows: tuple[Point, ...]) -> Any:
                 models[row.model],
                 across=whisker(row.flip_low, row.flip_high, row.flip),
                 upright=whisker(row.accuracy_low, row.accuracy_high, row.accuracy),
+                warned=warned(row.unscored_pct),
             )
     cell_legends(figure, study, (row.strategy for row in rows), (row.model for row in rows))
     return figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,10 @@ from stablechoice.measures.cell import Cell
 from stablechoice.measures.result import Analysis
 from stablechoice.report.canvas import sheet
 from stablechoice.report.marks import OCHRE, SOFT
+from stablechoice.report.plots.estimates import unscored_by_cell, warned
 from stablechoice.report.plots.panels import held, legend, panel_grid
 from stablechoice.report.study import Study
+from stablechoice.report.table import DAGGER
 
 BIN = 5
 """Width of a bin in score points; models score almost only in multiples of five ([P2] App. F)."""
@@ -22,7 +24,10 @@ BIN = 5
 
 @dataclass(frozen=True, slots=True)
 class ScoreBin:
-    """Valid scores from `low` up to the next bin (100 has a bin of its own); shares are percent of their kind."""
+    """Valid scores from `low` up to the next bin (100 has a bin of its own); shares are percent of their kind.
+
+    `unscored_pct` is percent of the cell's questions.
+    """
 
     model: str
     benchmark: str
@@ -32,12 +37,14 @@ class ScoreBin:
     distractors: int
     gold_share: float
     distractor_share: float
+    unscored_pct: float | None = None
 
 
-def collect(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) -> tuple[ScoreBin, ...]:  # noqa: ARG001
+def collect(study: Study, analysis: Analysis, cells: Mapping[CellName, Cell]) -> tuple[ScoreBin, ...]:
     """All bins of every cell that holds at least one valid score."""
+    unscored = unscored_by_cell(analysis)
     return tuple(
-        row
+        replace(row, unscored_pct=unscored.get(name))
         for benchmark in study.benchmarks
         for _, _, name in study.cells(benchmark.key)
         if name in cells and cells[name].has_scores
@@ -77,8 +84,9 @@ def draw(study: Study, rows: tuple[ScoreBin, ...]) -> Any:
     handles: list[Any] = []
     for model, across in zip(models, panels, strict=True):
         for benchmark, axes in zip(benchmarks, across, strict=True):
-            axes.set_title(f"{benchmark.name} — {model.name}")
             here = [row for row in rows if (row.model, row.benchmark) == (model.key, benchmark.key)]
+            care = f" {DAGGER}" if here and warned(here[0].unscored_pct) else ""
+            axes.set_title(f"{benchmark.name} — {model.name}{care}")
             if here:
                 handles = _bars(axes, here)
             else:

@@ -18,7 +18,7 @@ const stablechoice = (() => {
 
   function load(key) {
     if (loaded.has(key)) return Promise.resolve(loaded.get(key));
-    if (!(key in index.details)) return Promise.reject(new Error("This cell was not run."));
+    if (!(key in index.details)) return Promise.reject(new Error(`This cell was not run${key in index.absent ? `: ${index.absent[key]}` : ""}.`));
     if (waiting.has(key)) return waiting.get(key);
     const promise = index.details[key] === "" ? inside(key) : beside(key);
     waiting.set(key, promise);
