@@ -25,6 +25,10 @@ SHARDS ?=
 LAUNCHER ?= local
 WHEELS ?=
 
+# A rehearsal with one model's figures wrong (1, or the model), and one that forgets what an earlier one answered.
+WRONG ?=
+FRESH ?=
+
 # Where it runs: native, cpu or cuda (a container), or auto: a container if an engine answers.
 RUNTIME ?= native
 
@@ -37,7 +41,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export DVC_NO_ANALYTICS := 1
 RUN := stablechoice
 
-.PHONY: help install reproduce prepare sample models answer launch merge apptainer generate score analyse report compare pipeline bundle verify kick-the-tires doctor test test-quick lint bench clean
+.PHONY: help install reproduce prepare sample models answer launch merge apptainer generate score analyse report compare pipeline bundle verify rehearse kick-the-tires doctor test test-quick lint bench clean
 
 help: ## list every target
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -101,6 +105,9 @@ bundle: $(STAMP) ## one archive from which a reviewer recomputes every number, i
 
 verify: $(STAMP) ## BUNDLE=FILE: check every hash, recompute every number, compare; offline
 	@$(RUN) verify bundle="$(BUNDLE)" sha256="$(SHA256)" limit="$(LIMIT)"
+
+rehearse: $(STAMP) ## the paper study at full size, simulated, into build/ (WRONG=1: one model must differ)
+	@$(RUN) rehearse wrong="$(WRONG)" fresh="$(FRESH)"
 
 kick-the-tires: $(STAMP) ## minutes, no key, GPU or network: expected beside got
 	@$(RUN) kick-the-tires

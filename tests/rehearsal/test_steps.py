@@ -1,0 +1,38 @@
+"""Steps run in processes of their own, are measured, and fail with the log's last line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stablechoice.rehearsal.failure import RehearsalError
+from stablechoice.rehearsal.steps import Runner, Step
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    told = {"PYTHONPATH": str(ROOT / "src"), "STABLECHOICE_ROOT": str(ROOT)}
+    return Runner(tmp_path, {**os.environ, **told}, 2, lambda _: None)
+
+
+def test_processes_of_a_step_run_and_are_measured(runner: Runner, tmp_path: Path) -> None:
+    found = runner.run(Step("twice", (("--version",), ("--version",))))
+    assert found.codes == (0, 0)
+    assert found.processes == 2
+    assert found.cpu_seconds > 0
+    assert 10 < found.peak_mib < 4000
+    assert (tmp_path / "twice-2.log").read_text(encoding="utf-8").startswith("stablechoice ")
+
+
+def test_a_process_that_fails_ends_the_step_and_names_its_log(runner: Runner, tmp_path: Path) -> None:
+    with pytest.raises(
+        RehearsalError, match=r"step odd \(analyse study=nowhere\) ended with code 1: .*nowhere.*odd\.log"
+    ):
+        runner.run(Step("odd", (("analyse", "study=nowhere"),)))
+
+
+def test_a_code_that_is_allowed_is_no_failure(runner: Runner) -> None:
+    assert runner.run(Step("odd", (("analyse", "study=nowhere"),), allowed=(0, 1))).codes == (1,)
