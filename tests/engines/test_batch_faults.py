@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stablechoice.engines.batch_job import ABANDONED, ACCEPTED, INTENT
+from stablechoice.engines.budget import Budget
+from stablechoice.engines.purse import purse_of_run
 from stablechoice.errors import EngineError
 from stablechoice.generations import Generation
 from stablechoice.journal import Journal
@@ -154,20 +158,93 @@ def test_a_job_that_was_never_begun_is_no_try_of_its_requests(
     assert {response.status for response in found.values()} == {"ok"}
 
 
-def test_two_runs_at_once_submit_nothing_twice(protocol: str, tmp_path: Path) -> None:
-    """The second starts while the first has written its intent down and not yet heard of acceptance."""
+def test_a_job_of_an_earlier_run_that_the_queue_refuses_last_leaves_room_for_all(protocol: str, tmp_path: Path) -> None:
+    """The new run's job is refused while the earlier run's is still looked at; then that one is refused as well."""
+    if protocol == "anthropic":
+        pytest.skip("this protocol refuses such a job when it is submitted")
+
+    def opens(at: str) -> None:
+        if at == "poll" and provider.jobs[0].polls_left == 0:
+            provider.room = 1
+
+    with Queue(trigger=opens) as provider:
+        provider.room = 0
+        batch_engine(protocol, provider.address, tmp_path).submit(requests(3), DECODING)
+        provider.jobs[0].polls_left = 3
+        found = answered(batch_engine(protocol, provider.address, tmp_path), requests(6))
+        assert [(len(job.lines), job.status) for job in provider.jobs] == [
+            (3, "failed"),
+            (3, "failed"),
+            (6, "completed"),
+        ]
+        assert set(provider.paid.values()) == {1}
+    assert [found[n].text for n in range(6)] == [hashed(request.prompt) for request in requests(6)]
+
+
+@pytest.mark.parametrize("other", [{}, {"model": {"key": "tiny-again"}}, {"name": "loopback_again"}], ids=str)
+def test_two_runs_at_once_submit_nothing_twice(protocol: str, tmp_path: Path, other: dict[str, Any]) -> None:
+    """The second starts while the first has written its intent down and not yet heard of acceptance; what it asks is
+    the same, whatever its model and route are called."""
     said: list[str] = []
 
     def meanwhile(at: str) -> None:
         if at == "before_accept" and not said:
             said.append("")
-            other = batch_engine(protocol, provider.address, tmp_path, jobs={"find_seconds": 0.0})
-            said[0] = until_error(other, requests(4))[1]
+            second = batch_engine(protocol, provider.address, tmp_path, jobs={"find_seconds": 0.0}, **other)
+            said[0] = until_error(second, requests(4))[1]
 
     with BatchProvider(trigger=meanwhile) as provider:
         assert len(answered(batch_engine(protocol, provider.address, tmp_path), requests(4))) == 4
         assert len(provider.jobs) == 1
     assert "another process is working with its batch jobs" in said[0]
+
+
+def test_a_journal_that_contradicts_itself_about_a_job_is_read_all_the_same(protocol: str, tmp_path: Path) -> None:
+    with BatchProvider() as provider:
+        batch_engine(protocol, provider.address, tmp_path).submit(requests(2), DECODING)
+        with Journal.open(tmp_path / "journal" / "answers.sqlite") as journal:
+            intent = json.loads(next(event.detail for event in journal.events() if event.kind == INTENT))
+            told = {"scope": intent["scope"], "tag": intent["tag"], "id": "job-0", "reason": "not found"}
+            for kind in (ABANDONED, ACCEPTED, ABANDONED):
+                journal.note(kind, json.dumps(told))
+            journal.note(ACCEPTED, json.dumps({**told, "tag": "0" * 16}))
+        assert len(answered(batch_engine(protocol, provider.address, tmp_path), requests(2))) == 2
+        assert len(provider.jobs) == 2
+
+
+class Listless(BatchProvider):
+    """Does not list its jobs for a while."""
+
+    listing = False
+
+    def _listed(self, after: str | None, shown: Callable[..., Any]) -> dict[str, Any]:
+        return super()._listed(after, shown) if self.listing else {"error": "later"}
+
+
+@pytest.mark.parametrize("step", ["before_accept", "after_accept"])
+def test_money_of_a_job_that_may_exist_is_nobody_elses(protocol: str, tmp_path: Path, step: str) -> None:
+    """The connection breaks while a job is submitted, and the provider's list cannot be read either."""
+    folder = tmp_path / "conf" / "prices"
+    folder.mkdir(parents=True)
+    prices = "routes: {loopback/tiny-1: {prompt: 0, completion: 10000, batch: 0.5}}"
+    (folder / "2026-01-01.yaml").write_text(f"date: 2026-01-01\ncurrency: USD\n{prices}\n", encoding="utf-8")
+    left = [Reply(reset=True)]
+    with (
+        Listless(trigger=lambda at: left.pop() if at == step and left else None) as provider,
+        purse_of_run(tmp_path / "journal"),
+    ):
+        engine = batch_engine(protocol, provider.address, tmp_path, limits={"budget_money": 1.0})
+        other = Budget("x", None, 1.0)
+        with pytest.raises(EngineError):
+            answered(engine, requests(2))
+        # 2 × 64 × 0.01 / 2
+        with pytest.raises(EngineError, match=r"used 0\.0000 and 0\.6400 reserved.*may cost up to 0\.5000"):
+            other.take(1, 0.5)
+        provider.listing = True
+        assert len(answered(engine, requests(2))) == 2
+        assert set(provider.paid.values()) == {1}
+        # 2 × 5 × 0.01 / 2 was spent
+        other.take(1, 0.95)
 
 
 def test_what_is_forgotten_on_request_is_asked_anew_and_not_read_from_its_old_job(

@@ -72,6 +72,23 @@ def test_what_no_figure_speaks_of_is_refused(model: dict[str, Any], request_: Re
         list(RehearsedEngine(model=model).answer([request_], DECODING))
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "What?\n\nReference: blue\n\nOptions:\nA. blue",
+        "What?\n\nReference answer: blue\n\nChoices:\nA. blue",
+        "What?\n\nOptions:\nA. blue\n\nReference answer: blue",
+    ],
+)
+def test_a_matching_prompt_of_another_form_is_refused(model: dict[str, Any], prompt: str) -> None:
+    asked = Request(ASKED[0].question_id, Address("option_matching"), prompt)
+    said = (
+        rf"question {asked.question_id}, step option_matching: its prompt has no 'Reference answer:' above 'Options:'"
+    )
+    with pytest.raises(EngineError, match=said):
+        list(RehearsedEngine(model=model).answer([asked], DECODING))
+
+
 def test_a_file_without_its_lists_is_refused() -> None:
     with pytest.raises(ConfigError, match="key 'benchmarks' must give manifest, repeats, sha256, figures"):
         RehearsedEngine(model={"key": "m", "benchmarks": {"mmlu": {"figures": {}}}})

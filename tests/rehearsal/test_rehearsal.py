@@ -10,7 +10,7 @@ import yaml
 from stablechoice.configuration import Configuration
 from stablechoice.errors import ConfigError
 from stablechoice.rehearsal.failure import RehearsalError
-from stablechoice.rehearsal.rehearsal import Rehearsal
+from stablechoice.rehearsal.rehearsal import MARK, Rehearsal
 from stablechoice.stages import prepare, sample
 from tests.conftest import ROOT
 
@@ -88,6 +88,44 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (made.place / "notes.txt").write_text("x", encoding="utf-8")
     with pytest.raises(RehearsalError, match="holds something that is no rehearsal's"):
         made.lay_out()
+
+
+@pytest.mark.parametrize("inside", ["conf", "conf/model/mine", "data/manifests/mine", "data/published", ".", ".."])
+def test_a_place_that_holds_or_lies_in_what_is_copied_is_refused(tmp_path: Path, inside: str) -> None:
+    root = tmp_path / "above/root"
+    for part in ("conf/model", "data/published", "data/manifests"):
+        (root / part).mkdir(parents=True)
+    place = (root / inside).resolve()
+    place.mkdir(exist_ok=True)
+    before = sorted(tmp_path.rglob("*"))
+    made = Rehearsal(root=root, place=place, models=("gpt-4.1-mini",), benchmarks=("mmlu",))
+    with pytest.raises(RehearsalError, match="holds, or lies in, what a rehearsal copies"):
+        made.lay_out()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_second_rehearsal_of_a_place_is_refused_and_changes_nothing_there(tmp_path: Path) -> None:
+    first, second = _rehearsal(tmp_path), _rehearsal(tmp_path)
+    with first.alone():
+        first.lay_out()
+        first.forget()  # the mark stays, and stays locked
+        with pytest.raises(RehearsalError, match="place: another rehearsal is at work there at this moment"):
+            second.alone().__enter__()
+        assert [path.name for path in first.place.iterdir()] == [MARK]
+    with second.alone():
+        second.lay_out()
+
+
+def test_what_is_forgotten_is_the_places_own_and_nothing_that_it_links_to(tmp_path: Path) -> None:
+    made, kept = _rehearsal(tmp_path), tmp_path / "kept"
+    kept.mkdir()
+    (kept / "question.csv").write_text("x", encoding="utf-8")
+    with made.alone():
+        made.lay_out()
+        (made.place / "linked").symlink_to(kept)
+        made.forget()
+    assert [path.name for path in made.place.iterdir()] == [MARK]
+    assert (kept / "question.csv").is_file()
 
 
 def test_steps_see_the_place_and_none_of_this_shells_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

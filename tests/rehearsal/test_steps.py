@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 @pytest.fixture
 def runner(tmp_path: Path) -> Runner:
     told = {"PYTHONPATH": str(ROOT / "src"), "STABLECHOICE_ROOT": str(ROOT)}
-    return Runner(tmp_path, {**os.environ, **told}, 2, lambda _: None)
+    return Runner("stablechoice.stages.rehearsed_step", tmp_path, {**os.environ, **told}, 2, lambda _: None)
 
 
 def test_processes_of_a_step_run_and_are_measured(runner: Runner, tmp_path: Path) -> None:

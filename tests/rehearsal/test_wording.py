@@ -10,6 +10,7 @@ from stablechoice.reading.letter import read_letter
 from stablechoice.reading.score import read_score
 from stablechoice.rehearsal.engine import matched_by
 from stablechoice.rehearsal.wording import Speaker
+from stablechoice.request import Address, Request
 from tests.conftest import ROOT
 from tests.rehearsal.questions import questions
 
@@ -76,4 +77,4 @@ def test_a_matching_prompt_tells_whose_answer_it_quotes() -> None:
         }
         for strategy, response in said.items():
             prompt = PROMPTS.render("option_matching", question, 1, free_text=response.text)
-            assert matched_by(prompt) == strategy
+            assert matched_by(Request(question.question_id, Address("option_matching"), prompt)) == strategy

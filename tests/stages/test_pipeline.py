@@ -114,6 +114,16 @@ def test_a_model_that_left_the_study_leaves_no_pipeline_behind(tmp_path: Path) -
     assert not gone.with_name("dvc.lock").exists()
 
 
+def test_a_study_with_an_open_value_keeps_the_pipelines_that_it_has(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "conf", tmp_path / "conf")
+    kept = pipeline.cells_file(tmp_path, "paper-local", "qwen2.5-7b-fp8", "mmlu")
+    kept.parent.mkdir(parents=True)
+    kept.write_text("stages: {}\n", encoding="utf-8")
+    assert "???" in (tmp_path / "conf/model/llama-3.1-8b-fp8.yaml").read_text(encoding="utf-8")
+    pipeline.write_pipelines(tmp_path)
+    assert kept.is_file()
+
+
 def test_writing_pipelines_twice_changes_nothing_the_second_time(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "conf", tmp_path / "conf")
     assert pipeline.write_pipelines(tmp_path, "pocket")

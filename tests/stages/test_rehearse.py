@@ -162,6 +162,24 @@ def test_an_option_that_cannot_be_is_refused_in_one_line(
     assert said in capsys.readouterr().err
 
 
+def test_a_place_where_another_process_rehearses_is_refused_in_one_line(
+    tmp_path: Path, at_root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mark = tmp_path / ".rehearsal"
+    mark.touch()
+    (tmp_path / "conf").mkdir()
+    holder = "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, fcntl.LOCK_EX); print(1, flush=True); input()"
+    command = [sys.executable, "-c", holder, str(mark)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        assert main(["rehearse", *CUT, f"place={tmp_path}", "fresh=1"]) == 1
+        other.communicate(b"\n")
+    [said] = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"stablechoice rehearse: {tmp_path}: another rehearsal is at work there at this moment")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".rehearsal", "conf"]
+
+
 @pytest.mark.parametrize("fresh", ["0", "1"])
 def test_a_folder_of_something_else_is_left_alone(
     tmp_path: Path, at_root: Path, capsys: pytest.CaptureFixture[str], fresh: str

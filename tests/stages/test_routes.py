@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from stablechoice.cell_name import CellName
+from stablechoice.cli import main
 from stablechoice.configuration import Configuration
 from stablechoice.report.extras import CellPrice
 from stablechoice.stages.analyse import grid
+from stablechoice.stages.cell import repeat_plans
+from stablechoice.stages.pipeline import cells_pipeline
 from stablechoice.stages.routes import Routes
 from tests.conftest import ROOT
 from tests.stages.small_run import prepared
@@ -149,3 +152,24 @@ def with_further(routes: Routes, strategy: str) -> Routes:
     changed = STUDY.replace("[two, one, simulated]", "[two, one, three, four, simulated]")
     (conf / "study/small.yaml").write_text(changed.replace("two_stage]", f"{strategy}]"), encoding="utf-8")
     return Routes(Configuration(("study=small",), routes.configuration.root))
+
+
+def test_a_model_whose_routes_can_answer_nothing_of_a_study_is_neither_asked_nor_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A chat route tells no likelihood of an option's text; without a key, any request would fail.
+    study = STUDY.replace("[two, one, simulated]", "[one, simulated]").replace(
+        "[direct, cyclic, two_stage]", "[likelihood]"
+    )
+    study = study.replace("prompts:", "repeats: {strategies: [likelihood], repetitions: 2}\nprompts:")
+    root = prepared(tmp_path / "repository", study)
+    (root / "conf/model/one.yaml").write_text(PLAIN, encoding="utf-8")
+    monkeypatch.setenv("STABLECHOICE_ROOT", str(root))
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+    assert main(["prepare", "benchmark=pocket_qa"]) == 0
+    assert main(["sample", "benchmark=pocket_qa"]) == 0
+    assert main(["answer", "study=small"]) == 0
+    configuration = Configuration(("study=small",), root)
+    assert repeat_plans(configuration, "one", "pocket_qa") == []
+    assert len(repeat_plans(configuration, "simulated", "pocket_qa")) == 1
+    assert cells_pipeline(configuration, "one", "pocket_qa") == {"stages": {}}

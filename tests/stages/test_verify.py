@@ -258,17 +258,6 @@ def test_another_version_than_the_locked_one_is_named_and_reserved(
     assert "the environment is not the locked one" in said
 
 
-def test_configuration_that_would_run_other_code_is_refused(
-    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def change(root: Path) -> None:
-        edit(root / "source/conf/strategy/cyclic.yaml", "stablechoice.strategies.cyclic.Cyclic", "os.system")
-
-    code, said = verified(remade(bundle, tmp_path, change), capsys)
-    assert code == 1
-    assert "conf/strategy/cyclic.yaml: _target_ 'os.system' is no part of stablechoice" in said
-
-
 def test_an_archive_of_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "other.tar.gz"
     pack(path, "other", [Member("file", b"x")], 0)
@@ -289,3 +278,45 @@ def test_a_bundle_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert "make verify BUNDLE=" in capsys.readouterr().err
     assert main(["verify", "bundle=none.tar.gz"]) == 1
     assert "none.tar.gz: no such bundle" in capsys.readouterr().err
+
+
+def _foreign(root: Path) -> None:
+    edit(root / "source/conf/strategy/cyclic.yaml", "stablechoice.strategies.cyclic.Cyclic", "os.system")
+
+
+def _strategy(root: Path) -> None:
+    (root / "source/conf/strategy/direct.yaml").write_text(
+        "_target_: stablechoice.cli.main\narguments: [doctor]\n", encoding="utf-8"
+    )
+
+
+def _reader(root: Path) -> None:
+    path = root / f"source/conf/benchmark/{BENCHMARK}.yaml"
+    path.write_text(path.read_text(encoding="utf-8") + "reader: runpy.run_path\n", encoding="utf-8")
+
+
+def _matcher(root: Path) -> None:
+    path = root / "source/conf/strategy/two_stage.yaml"
+    text = re.sub(r"^matcher_model:.*$", "matcher_model: other", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    path.write_text(text, encoding="utf-8")
+    model = root / "source/conf/model/simulated.yaml"
+    engine = model.read_text(encoding="utf-8") + "engine:\n  _target_: stablechoice.cli.main\n"
+    (root / "source/conf/model/other.yaml").write_text(engine, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (_foreign, "conf/strategy/cyclic.yaml: _target_ 'os.system'"),
+        (_strategy, "conf/strategy/direct.yaml: _target_ 'stablechoice.cli.main'"),
+        (_reader, f"conf/benchmark/{BENCHMARK}.yaml: reader 'runpy.run_path'"),
+        (_matcher, "conf/model/other.yaml: _target_ 'stablechoice.cli.main'"),
+    ],
+)
+def test_a_bundle_that_would_run_other_code_is_refused_before_it_does(
+    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: Callable[[Path], None], named: str
+) -> None:
+    code, said = verified(remade(bundle, tmp_path, change), capsys)
+    assert code == 1
+    assert named in said
+    assert "a bundle that would run other code is not verified" in said

@@ -144,9 +144,12 @@ class Ledger:
             requests = detail["requests"]
             self.jobs[detail["tag"]] = Job(detail["tag"], set(requests), len(requests), detail["at"])
         elif kind == ACCEPTED:
-            self.jobs[detail["tag"]].provider_id = detail["id"]
+            # A journal may say of a job that it was abandoned and then accepted, or lack its intent: what is left of
+            # it must not keep the others from being found.
+            if (job := self.jobs.get(detail["tag"])) is not None:
+                job.provider_id = detail["id"]
         elif kind == ABANDONED:
-            del self.jobs[detail["tag"]]
+            self.jobs.pop(detail["tag"], None)
         else:
             for job in self.jobs.values():
                 job.requests -= set(detail["requests"])

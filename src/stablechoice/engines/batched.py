@@ -103,8 +103,11 @@ class BatchEngine(BatchCalls):
 
     @contextmanager
     def _alone(self, layout: Layout, scope: str) -> Iterator[None]:
-        """Nobody else may take an intent of ours for one that was left behind, or submit what we are submitting."""
-        lock = CellLock(layout.locks, "batch_jobs", CellName(self._route.model, self._route.name, scope))
+        """Nobody else may take an intent of ours for one that was left behind, or submit what we are submitting.
+
+        Whoever reads the same ledger takes the same lock, whatever the model and the route are called there.
+        """
+        lock = CellLock(layout.locks, "batch_jobs", CellName("any_model", "any_route", scope))
         try:
             lock.__enter__()
         except JournalError as error:
@@ -124,6 +127,8 @@ class BatchEngine(BatchCalls):
             found = self._search(client, ledger, job)
             if found is None:
                 ledger.abandon(job, "not in the provider's list")
+                if job.tag in self._reserved:
+                    self._budget.give_back(job.size, self._reserved.pop(job.tag))
             else:
                 ledger.accept(job, found)
 
@@ -145,7 +150,9 @@ class BatchEngine(BatchCalls):
             try:
                 self._create(client, ledger, job, lines)
             except EngineError:
-                self._budget.give_back(len(chunk), self._reserved.pop(job.tag))
+                # While the ledger holds the intent, the job may exist and be paid: nobody else may spend its money.
+                if job.tag not in ledger.jobs:
+                    self._budget.give_back(len(chunk), self._reserved.pop(job.tag))
                 raise
 
     def _create(self, client: Any, ledger: Ledger, job: Job, lines: Sequence[bytes]) -> None:
@@ -195,7 +202,8 @@ class BatchEngine(BatchCalls):
         sizes = {job.tag: job.size for job in waiting}
         for tag in fresh:
             self._budget.give_back(sizes[tag], self._reserved.pop(tag))
-        asked.queue_is_full = asked.queue_is_full or bool(fresh)
+        # With none of our jobs left in the queue, no end of one could say that there is room again.
+        asked.queue_is_full = (asked.queue_is_full or bool(fresh)) and len(refused) < len(waiting)
         for tag in sorted(fresh):
             if refused[tag].kind == "money":
                 raise EngineError(explanation.refused(self._route, refused[tag]))

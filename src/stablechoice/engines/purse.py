@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,16 +85,42 @@ def _entries(descriptor: int) -> dict[str, Used]:
 @contextmanager
 def purse_of_run(folder: Path) -> Iterator[None]:
     """One purse for everything that is asked within the block, by this process and those that it starts; inside a run
-    that has one, that one."""
-    if os.environ.get(PURSE):
-        yield
+    that has one, that one. Purses that killed runs left in the folder go when nobody uses any."""
+    if named := os.environ.get(PURSE):
+        with _in_use(Path(named).parent, sweep=False):
+            yield
         return
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"purse-{secrets.token_hex(8)}.json"
-    path.touch()
-    os.environ[PURSE] = str(path)
-    try:
+    with _in_use(folder, sweep=True):
+        path = folder / f"purse-{secrets.token_hex(8)}.json"
+        path.touch()
+        os.environ[PURSE] = str(path)
+        try:
+            yield
+        finally:
+            del os.environ[PURSE]
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _in_use(folder: Path, *, sweep: bool) -> Iterator[None]:
+    """Keep a folder's purses from being removed; the kernel ends that with the process, however it ends.
+
+    All processes of all runs share the lock on the folder, so whoever gets it alone knows every purse there as left
+    behind. Where folders cannot be locked nobody ever gets it, and what was left stays.
+    """
+    with ExitStack() as held:
+        with suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            held.callback(os.close, descriptor)
+            if sweep:
+                _sweep(folder, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield
-    finally:
-        del os.environ[PURSE]
-        path.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path, descriptor: int) -> None:
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for left in folder.glob("purse-*.json"):
+            left.unlink(missing_ok=True)

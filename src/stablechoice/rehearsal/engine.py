@@ -158,7 +158,7 @@ class Plan:
         """The answer to one request, in words.
 
         Raises:
-            EngineError: a template that no published figure speaks of.
+            EngineError: a template that no published figure speaks of, or a matching prompt that quotes no answer.
         """
         question, (step, rotation, option, repetition) = self.questions[request.question_id], request.address
         match step:
@@ -176,7 +176,7 @@ class Plan:
                 choice = self._choice("visible_semantic", question, rotation, repetition)
                 return self.speaker.extracted(question, rotation, choice)
             case "option_matching":
-                strategy = matched_by(request.prompt)
+                strategy = matched_by(request)
                 choice = self._choice(strategy, question, rotation, repetition)
                 return self.speaker.letter(question, rotation, choice, strategy, repetition)
             case "independent_hypothesis":
@@ -198,13 +198,23 @@ class Plan:
         return None if left_out else planned[option]
 
 
-def matched_by(prompt: str) -> str:
+def matched_by(request: Request) -> str:
     """Whose reference answer a matching prompt quotes, by the form in which it was said (`wording.Speaker`).
 
     An answer line stands below reasoning; a short answer ends its line; an extracted text does neither.
+
+    Raises:
+        EngineError: the prompt has no reference answer above its options.
     """
-    start = prompt.find(_REFERENCE) + len(_REFERENCE)
-    reference = prompt[start : prompt.rfind(_OPTIONS)]
+    found, end = request.prompt.find(_REFERENCE), request.prompt.rfind(_OPTIONS)
+    start = found + len(_REFERENCE)
+    if found < 0 or end < start:
+        raise EngineError(
+            f"question {request.question_id}, step {request.address.step}: its prompt has no {_REFERENCE.strip()!r} "
+            f"above {_OPTIONS.strip()!r}, so whose answer it quotes cannot be told; give the prompt template both "
+            "lines again, or say in rehearsal/engine.py how they read now"
+        )
+    reference = request.prompt[start:end]
     if "\n\nAnswer: " in reference:
         return "reasoning_two_stage"
     return "two_stage" if reference.endswith("\n") else "visible_llm"

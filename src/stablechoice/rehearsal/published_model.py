@@ -88,7 +88,7 @@ class _Found:
 
 
 def _unscored(row: DiagnosticRow | None, repeats: RepeatRow | None) -> float:
-    """Percent of questions without a readable answer."""
-    if row is not None:
-        return 0.0 if row.scored is None or not row.total else round(100 * (1 - row.scored / row.total), 4)
+    """Percent of questions without a readable answer; 0 where neither row tells."""
+    if row is not None and row.scored is not None and row.total:
+        return round(100 * (1 - row.scored / row.total), 4)
     return 0.0 if repeats is None else float(100 - repeats.scored[0])

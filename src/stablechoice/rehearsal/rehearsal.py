@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +30,10 @@ from stablechoice.request import canonical_json
 
 STUDY = "paper"
 MARK = ".rehearsal"
-"""A file in every place of a rehearsal; a folder with other content and without it is left alone."""
+"""A file in every place of a rehearsal, locked while one runs there; a folder of other content is left alone.
+
+It is never removed or replaced: two rehearsals would then lock two files of one name.
+"""
 
 _ENGINE = "rehearsed"
 _ENGINE_FILE = """\
@@ -63,11 +69,34 @@ class Rehearsal:
     def published(self) -> Published:
         return load_published(self.root / "data" / "published")
 
-    def lay_out(self) -> None:
-        """Write configuration and sources; what a killed rehearsal answered stays.
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the place: a second rehearsal would take the configuration from under the first one's processes.
 
         Raises:
-            RehearsalError: the place is a folder of something else.
+            RehearsalError: another live process rehearses there, or the place cannot be one of a rehearsal.
+        """
+        self._claim()
+        descriptor = os.open(self.place / MARK, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            _lock(descriptor, self.place)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def forget(self) -> None:
+        """Remove all that an earlier rehearsal left in the place, but for the mark; call it within `alone`."""
+        for path in sorted(self.place.iterdir()):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name != MARK:
+                path.unlink()
+
+    def lay_out(self) -> None:
+        """Write configuration and sources; what a killed rehearsal answered stays. Call it within `alone`.
+
+        Raises:
+            RehearsalError: the place is a folder of something else, or lies within what is copied to it.
             ConfigError: no published figures of a benchmark.
         """
         self._claim()
@@ -130,13 +159,20 @@ class Rehearsal:
         return {"OMP_NUM_THREADS": "1", **kept, "STABLECHOICE_ROOT": str(self.place), "PYTHONHASHSEED": "0"}
 
     def _claim(self) -> None:
-        mark = self.place / MARK
+        place, root, mark = self.place.resolve(), self.root.resolve(), self.place / MARK
+        if root.is_relative_to(place) or any(place.is_relative_to((root / part).resolve()) for part in _COPIED):
+            raise RehearsalError(
+                f"{self.place}: holds, or lies in, what a rehearsal copies from {self.root} ({', '.join(_COPIED)}); "
+                "name a folder apart from it (place=FOLDER)"
+            )
         if self.place.exists() and not mark.is_file() and any(self.place.iterdir()):
             raise RehearsalError(
                 f"{self.place}: holds something that is no rehearsal's; name another folder (place=FOLDER)"
             )
         self.place.mkdir(parents=True, exist_ok=True)
-        mark.write_text("A rehearsal's own place; `make rehearse` writes here and nowhere else.\n", encoding="utf-8")
+        if not mark.is_file():
+            said = "A rehearsal's own place; `make rehearse` writes here and nowhere else.\n"
+            mark.write_text(said, encoding="utf-8", newline="\n")
 
     def _benchmark(self, key: str) -> dict[str, Any]:
         """The benchmark's file, with fewer questions or generated ones where need be."""
@@ -190,6 +226,21 @@ class Rehearsal:
 
     def _write(self, folder: str, key: str, text: str) -> None:
         write_whole(self.place / folder / f"{key}.yaml", text.encode("utf-8"))
+
+
+def _lock(descriptor: int, place: Path) -> None:
+    """Lock an open mark without waiting; the kernel releases it when it is closed, however its process ends."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            raise RehearsalError(
+                f"{place}: another rehearsal is at work there at this moment; wait for it or end it, or name another "
+                "folder (place=FOLDER)"
+            ) from error
+        raise RehearsalError(
+            f"{place / MARK}: cannot be locked ({error.strerror}); name a folder on a local disk (place=FOLDER)"
+        ) from error
 
 
 def _dumped(values: Mapping[str, Any]) -> str:

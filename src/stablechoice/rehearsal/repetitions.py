@@ -70,6 +70,10 @@ def _row(
 
 
 def _other_wrong(question: Question, first: int | None, repetition: int) -> int:
-    """A wrong option that is not the main run's, another in each repetition where there are enough."""
-    others = [option for option in question.rotations if option not in (question.gold, first)]
+    """A wrong option that is not the main run's, another in each repetition where there are enough.
+
+    Of two options one is wrong: the main run's again, where that was wrong.
+    """
+    wrong = [option for option in question.rotations if option != question.gold]
+    others = [option for option in wrong if option != first] or wrong
     return others[repetition % len(others)]

@@ -12,9 +12,6 @@ from pathlib import Path
 
 from stablechoice.rehearsal.failure import RehearsalError
 
-MODULE = "stablechoice.stages.rehearsed_step"
-"""What a step's process runs, with the step's words."""
-
 PEAK = "STABLECHOICE_REHEARSAL_PEAK"
 """Variable that names the file into which a step's process writes its peak of memory (`write_peak`)."""
 
@@ -57,12 +54,14 @@ class Runner:
     """Runs steps in one place.
 
     Attributes:
+        module: name of what each process runs, with the step's words; it calls `write_peak` when it ends.
         logs: folder of what the processes print.
         environment: theirs.
         side_by_side: how many of a step's processes run at once.
         tell: told of each process that ends.
     """
 
+    module: str
     logs: Path
     environment: Mapping[str, str]
     side_by_side: int
@@ -106,7 +105,7 @@ class Runner:
         environment = {**self.environment, PEAK: str(log.with_suffix(".peak"))}
         with log.open("wb") as out:
             return subprocess.Popen(
-                [sys.executable, "-m", MODULE, *words], env=environment, stdout=out, stderr=subprocess.STDOUT
+                [sys.executable, "-m", self.module, *words], env=environment, stdout=out, stderr=subprocess.STDOUT
             )
 
     def _log(self, step: Step, number: int) -> Path:

@@ -29,7 +29,7 @@ from stablechoice.report.provenance import Told, tell
 from stablechoice.report.script_data import content_hash, script_json
 from stablechoice.report.source import Source
 from stablechoice.report.study import Study
-from stablechoice.report.table import DAGGER, Table
+from stablechoice.report.table import DAGGER, MOST_UNSCORED, Table
 from stablechoice.report.tally import tally
 from stablechoice.report.views import answers_link, sheet, titles
 
@@ -214,7 +214,7 @@ def _policy(style: str, script: str, placement: Placement) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.PackageLoader("stablechoice.report", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -222,6 +222,8 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    made.globals["most_unscored"] = MOST_UNSCORED
+    return made
 
 
 def _template(name: str) -> jinja2.Template:

@@ -132,14 +132,18 @@ def _answer_here(configuration: Configuration, models: Sequence[str], *, matched
                 plans = asked_plans(configuration, model, questions, matched=matched, part=part)
                 record = "answering_matched" if matched else "answering"
                 record += f".shard-{part.number}-of-{part.of}" if part else ""
-                stopped: EngineError | ModelError | None = None
+                if not plans:  # the model's routes can answer none of these strategies: tables say why
+                    continue
+                stopped = ""
                 try:
                     complete = _answer_model(configuration, journal, model, plans, record) and complete
                 except (EngineError, ModelError) as error:
                     sys.stderr.write(f"{model}: {error}\n")
-                    complete, stopped = False, error
+                    complete, stopped = False, str(error)
                 if part is None:  # shards run side by side and would write one file
-                    note(configuration, cells, stopped)
+                    left = {one.name for one in drive(plans, journal).incomplete} if stopped else set()
+                    note(configuration, [cell for cell in cells if cell in left], stopped)
+                    note(configuration, [cell for cell in cells if cell not in left], "")
     return complete
 
 

@@ -75,6 +75,18 @@ def engine_of(configuration: Configuration, cells: Sequence[CellPlan]) -> Engine
     return PanelEngine(own, {model: configuration.model(model).engine for model in matchers})
 
 
+def repeated_strategies(configuration: Configuration, model: str, benchmark: str) -> tuple[str, ...]:
+    """Strategies that a study repeats of one model on one benchmark: those that its routes can answer, where the
+    benchmark has a list of questions for that."""
+    if not configuration.study.repeats.strategies or configuration.benchmark(benchmark).repeats is None:
+        return ()
+    from stablechoice.stages.routes import Routes  # every cell's process imports this module, few need the measures
+
+    routes = Routes(configuration)
+    named = configuration.study.repeats.strategies
+    return tuple(one for one in named if routes.lacking(CellName(model, benchmark, one)) is None)
+
+
 def repeat_plans(configuration: Configuration, model: str, benchmark: str) -> list[CellPlan]:
     """What a study repeats of one model on one benchmark, beyond the main run, in one order (PROTOCOL 5, repeats).
 
@@ -84,9 +96,10 @@ def repeat_plans(configuration: Configuration, model: str, benchmark: str) -> li
         DataError: a file is missing, or the list of repeated questions names one that the benchmark lacks.
     """
     repeats, listed = configuration.study.repeats, configuration.benchmark(benchmark).repeats
-    if not repeats.strategies or listed is None:
+    strategies = repeated_strategies(configuration, model, benchmark)
+    if not strategies or listed is None:
         return []
     path = configuration.root / listed
     questions = select(read_questions(configuration.layout().questions(benchmark)), read_manifest(path), path)
-    plans = [cell_plan(configuration, CellName(model, benchmark, s), questions) for s in repeats.strategies]
+    plans = [cell_plan(configuration, CellName(model, benchmark, s), questions) for s in strategies]
     return [replace(one, repetitions=repeats.again, order=False) for one in plans]

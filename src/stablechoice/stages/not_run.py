@@ -16,7 +16,6 @@ import orjson
 from stablechoice.cell_name import CellName
 from stablechoice.configuration import Configuration
 from stablechoice.durable import write_whole
-from stablechoice.errors import StablechoiceError
 
 _LONGEST = 120  # characters: a reason stands in a table
 _ASIDE = re.compile(r" ?\([^()]*\)")
@@ -30,7 +29,10 @@ def brief(message: str) -> str:
     Asides in brackets differ from run to run, and folders from machine to machine: both are left out. A clause that is
     only a place (`model.safetensors: is missing`) takes the next one with it.
     """
-    plain = _FOLDERS.sub("", _ASIDE.sub("", " ".join(message.split())))
+    plain, before = " ".join(message.split()), ""
+    while plain != before:  # innermost first
+        plain, before = _ASIDE.sub("", plain), plain
+    plain = _FOLDERS.sub("", plain)
     end = _ENDS.search(plain)
     if end is not None and " " not in plain[: end.start()]:
         end = _ENDS.search(plain, end.end())
@@ -38,8 +40,8 @@ def brief(message: str) -> str:
     return textwrap.shorten(said.strip(" .,"), _LONGEST, placeholder="…") or "no reason was given"
 
 
-def note(configuration: Configuration, cells: Iterable[CellName], error: StablechoiceError | None) -> None:
-    """Remember what stopped some cells of one model; None forgets it, since they run or were run.
+def note(configuration: Configuration, cells: Iterable[CellName], message: str) -> None:
+    """Remember the error that stopped some cells; an empty message forgets it, since they run or were run.
 
     Raises:
         DataError: the disk refuses.
@@ -47,10 +49,10 @@ def note(configuration: Configuration, cells: Iterable[CellName], error: Stablec
     for model, listed in _by_model(cells).items():
         path = configuration.layout().not_run(model)
         known = _read(path)
-        if error is None:
+        if not message:
             kept = {at: why for at, why in known.items() if at not in listed}
         else:
-            kept = known | dict.fromkeys(listed, brief(str(error)))
+            kept = known | dict.fromkeys(listed, brief(message))
         if kept and kept != known:
             write_whole(path, orjson.dumps(kept, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2))
         elif not kept:

@@ -129,8 +129,11 @@ def study_files(configuration: Configuration) -> dict[Path, str]:
 
 
 def left_over(root: Path, described: Sequence[Path], study: str | None = None) -> list[Path]:
-    """Pipelines, with their locks, of cells that their study has no more."""
-    names = [study] if study else choices(root / "conf", "study")
+    """Pipelines, with their locks, of cells that their study has no more.
+
+    A study with an open value is not among the described, and keeps what it has.
+    """
+    names = [study] if study else [n for n in choices(root / "conf", "study") if pipeline_file(root, n) in described]
     found = [file for name in names for file in sorted(cells_folder(root, name).glob("*/*/dvc.*"))]
     return [file for file in found if file.with_name("dvc.yaml") not in described]
 

@@ -12,7 +12,7 @@ from stablechoice.configuration import Configuration
 from stablechoice.errors import ModelError
 from stablechoice.reading.similarity import Similarity
 from stablechoice.stages.analyse import grid, results, write_numbers
-from stablechoice.stages.cell import derived
+from stablechoice.stages.cell import derived, repeated_strategies
 from stablechoice.stages.score import score_cell
 from stablechoice.stages.score_repeats import score_repeats
 
@@ -93,8 +93,7 @@ class _Cells:
         self._read(name, path, there, lambda: score_cell(self.configuration, cell, self.similarity))
 
     def read_repeats(self, model: str, benchmark: str) -> None:
-        repeats = self.configuration.study.repeats.strategies
-        if not repeats or self.configuration.benchmark(benchmark).repeats is None:
+        if not repeated_strategies(self.configuration, model, benchmark):
             return
         folder = self.layout.repeat_observations(model, benchmark)
         there = self.layout.repeats(model, benchmark).is_dir()

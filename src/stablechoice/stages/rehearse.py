@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
@@ -21,15 +20,14 @@ from stablechoice.configuration import Configuration
 from stablechoice.errors import ConfigError
 from stablechoice.layout import find_root
 from stablechoice.questions.manifest import read_manifest
-from stablechoice.rehearsal.failure import RehearsalError
 from stablechoice.rehearsal.outcome import Outcome, expected_accuracies, outcome, read_verdicts, shown
 from stablechoice.rehearsal.published_model import TITLES, figures_of
-from stablechoice.rehearsal.rehearsal import MARK, STUDY, Rehearsal
+from stablechoice.rehearsal.rehearsal import STUDY, Rehearsal
 from stablechoice.rehearsal.steps import Measured, Runner, Step, own_peak
+from stablechoice.stages import rehearsed_step
 from stablechoice.stages.analyse import grid
 from stablechoice.stages.compare import FOLDER
 from stablechoice.stages.options import options, switch
-from stablechoice.stages.rehearsed_step import GENERATE, SCORE
 
 TARGET_SECONDS = 15 * 60
 TARGET_MIB = 2048
@@ -59,14 +57,16 @@ def run(overrides: Sequence[str]) -> int:
     """
     given = options("rehearse", overrides, _DEFAULTS)
     rehearsal = _rehearsal(given)
-    if switch("fresh", given["fresh"]):
-        _forget(rehearsal.place)
+    fresh, side_by_side = switch("fresh", given["fresh"]), _whole("processes", given["processes"])
     # A pipe or a file has no width of its own.
     console = Console(highlight=False, width=max(100, Console().width), soft_wrap=True)
     start = time.monotonic()
-    measured = list(_run(rehearsal, _whole("processes", given["processes"]), console))
-    judged = _judged(rehearsal)
-    _report(console, rehearsal, measured, judged, time.monotonic() - start)
+    with rehearsal.alone():
+        if fresh:
+            rehearsal.forget()
+        measured = _run(rehearsal, side_by_side, console)
+        judged = _judged(rehearsal)
+        _report(console, rehearsal, measured, judged, time.monotonic() - start)
     return int(not judged.as_expected)
 
 
@@ -104,19 +104,11 @@ def _whole(name: str, value: str) -> int:
     return int(value)
 
 
-def _forget(place: Path) -> None:
-    """Remove a rehearsal's place; nothing that is none."""
-    if place.exists() and not (place / MARK).is_file():
-        raise RehearsalError(
-            f"{place}: is no rehearsal's place, so fresh=1 leaves it alone; name another (place=FOLDER)"
-        )
-    shutil.rmtree(place, ignore_errors=True)
-
-
 def _run(rehearsal: Rehearsal, side_by_side: int, console: Console) -> list[Measured]:
     """All steps in order, each in processes of its own."""
     rehearsal.lay_out()
     runner = Runner(
+        rehearsed_step.__name__,
         rehearsal.logs,
         rehearsal.environment(),
         side_by_side,
@@ -136,8 +128,8 @@ def _run(rehearsal: Rehearsal, side_by_side: int, console: Console) -> list[Meas
     console.print(Text((rehearsal.logs / "estimate.log").read_text(encoding="utf-8")))
     steps = (
         Step("answer", tuple(("answer", *words) for words in by_model)),
-        Step("generate", tuple((GENERATE, *words) for words in by_model)),
-        Step("score", tuple((SCORE, *words) for words in by_model)),
+        Step("generate", tuple((rehearsed_step.GENERATE, *words) for words in by_model)),
+        Step("score", tuple((rehearsed_step.SCORE, *words) for words in by_model)),
         Step("analyse", (("analyse", study),)),
         Step("report", (("report", study),)),
         Step("compare", (("compare", study),), allowed=(0, 1)),

@@ -101,6 +101,8 @@ class Pipeline:
     def finished(self, step: str) -> bool:
         """Whether the step's own stages were run on what is stored now. DVC's exit code does not tell: told to go on
         beyond errors, it ends with 0."""
+        if step == "generate":
+            return self._current(self.targets(step))
         kinds = [kind for kind in ("analyse", "report") if STEPS.index(kind) <= STEPS.index(step)]
         return not kinds or self._current([f"{self.file}:{kind}" for kind in kinds])
 

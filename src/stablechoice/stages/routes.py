@@ -47,11 +47,15 @@ class Routes:
 
     def excluded(self) -> dict[CellName, str]:
         """Cells of the grid that their model's route cannot answer, with the words that tables print."""
-        found = {cell: self._lacking(cell) for cell in self.configuration.study.cells}
+        return dict(self._excluded)
+
+    @cached_property
+    def _excluded(self) -> dict[CellName, str]:
+        found = {cell: self.lacking(cell) for cell in self.configuration.study.cells}
         return {cell: why for cell, why in found.items() if why is not None}
 
-    def _lacking(self, cell: CellName) -> str | None:
-        """The first thing that a cell's requests need and their routes do not give."""
+    def lacking(self, cell: CellName) -> str | None:
+        """The first thing that a cell's requests need and their routes do not give; None where nothing lacks."""
         every = (_lacking(offer, request) for request, offer in self._asked(cell) if offer is not None)
         return next((why for why in every if why is not None), None)
 

@@ -112,7 +112,7 @@ def run(overrides: Sequence[str]) -> int:
     try:
         score_cell(configuration, cell, configuration.similarity())
     except StablechoiceError as error:
-        note(configuration, [cell], error)
+        note(configuration, [cell], str(error))
         raise
-    note(configuration, [cell], None)
+    note(configuration, [cell], "")
     return 0

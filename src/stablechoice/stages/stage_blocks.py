@@ -11,6 +11,7 @@ from stablechoice.configuration.external import external_strategies
 from stablechoice.engines.offer import Offering
 from stablechoice.prompts import Prompts
 from stablechoice.questions.source import Source
+from stablechoice.stages.cell import repeated_strategies
 from stablechoice.stages.demonstrated import pool_of
 from stablechoice.strategies.sharing import draws_further, is_derived
 
@@ -128,7 +129,8 @@ def cell_stages(configuration: Configuration, cell: CellName, prompts: Prompts) 
 
 def repeat_stages(configuration: Configuration, model: str, benchmark: str, prompts: Prompts) -> Stages:
     """Ask again what a study repeats in one order, and read it; none where the benchmark has no list for that."""
-    strategies, manifest = list(configuration.study.repeats.strategies), configuration.benchmark(benchmark).repeats
+    strategies = list(repeated_strategies(configuration, model, benchmark))
+    manifest = configuration.benchmark(benchmark).repeats
     if not strategies or manifest is None:
         return {}
     layout, root = configuration.layout(), configuration.root
@@ -163,7 +165,7 @@ def study_wide_stages(configuration: Configuration) -> Stages:
     files = [f"study/{study.key}", f"decoding/{study.decoding_key}", f"embedder/{study.embedder}"]
     files += [f"model/{model}" for model in configuration.asked_models]
     files += sorted(_engine_files(configuration, configuration.asked_models))
-    files += [f"benchmark/{benchmark}" for benchmark in study.benchmarks]
+    files += [f"benchmark/{benchmark}" for benchmark in configuration.prepared_benchmarks]
     files += _strategy_files(study.strategies)
     params = _whole(files)
     words = _words(configuration, list(study.strategies), reading=True)

@@ -10,7 +10,7 @@ from stablechoice.artifact.cache import Kept, read_lock
 from stablechoice.artifact.failure import BundleError, some
 from stablechoice.configuration import Configuration
 from stablechoice.stages.analyse import grid
-from stablechoice.stages.cell import derived
+from stablechoice.stages.cell import derived, repeated_strategies
 from stablechoice.stages.pipeline import cells_folder, pipeline_file
 
 _REPEATS = "repeats"
@@ -101,8 +101,8 @@ class Stored:
             if not derived(configuration, cell.strategy):
                 needed[layout.generations(cell)] = f"answers of {' × '.join(cell)}"
             needed[layout.observations(cell)] = f"observations of {' × '.join(cell)}"
-        for model in study.models if study.repeats.strategies else ():
-            for benchmark in (b for b in study.benchmarks if configuration.benchmark(b).repeats is not None):
+        for model in study.models:
+            for benchmark in (b for b in study.benchmarks if repeated_strategies(configuration, model, b)):
                 needed[layout.repeats(model, benchmark)] = f"repeated answers of {model} × {benchmark}"
                 needed[layout.repeat_observations(model, benchmark)] = f"repeats of {model} × {benchmark}"
         return {path.relative_to(configuration.root).as_posix(): what for path, what in needed.items()}

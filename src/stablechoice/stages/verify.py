@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +24,7 @@ from stablechoice.artifact.trust import check_reader, check_targets
 from stablechoice.artifact.workspace import Opened, open_bundle, put_back, set_aside
 from stablechoice.configuration import Configuration
 from stablechoice.durable import write_whole
-from stablechoice.errors import ConfigError
+from stablechoice.errors import ConfigError, OpenError
 from stablechoice.stages.options import options
 from stablechoice.stages.recompute import recompute
 from stablechoice.stages.stored import Stored
@@ -91,10 +91,16 @@ def _without_texts(configuration: Configuration) -> list[str]:
 
 
 def _check_trust(configuration: Configuration) -> None:
+    """Everything that verifying builds from the bundle's `conf/`, strategies first: they name models and embedders."""
     study = configuration.study
-    named = [("model", key) for key in study.models] + [("strategy", key) for key in study.strategies]
-    for group, key in [*named, ("embedder", study.embedder)]:
-        check_targets(group, key, configuration.group(group, key))
+    for key in study.strategies:
+        check_targets("strategy", key, configuration.group("strategy", key))
+    for key in configuration.asked_models:
+        check_targets("model", key, configuration.group("model", key))
+    ablated = [name for key in study.strategies for name in getattr(configuration.strategy(key), "embedders", ())]
+    for key in dict.fromkeys([study.embedder, *ablated]):
+        with suppress(OpenError):  # one that is left open is not built
+            check_targets("embedder", key, configuration.group("embedder", key))
     for key in configuration.prepared_benchmarks:
         check_reader(key, configuration.group("benchmark", key).get("reader"))
 
