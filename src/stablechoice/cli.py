@@ -23,6 +23,7 @@ COMMANDS = {
     "shard": ("stablechoice.stages.shard", "one shard, as launch runs it: study= part=3/8 [model=] [scratch=FOLDER]"),
     "merge": ("stablechoice.stages.merge", "prove that all shards are there, and record them: study= [shards=N]"),
     "apptainer": ("stablechoice.stages.apptainer", "definition files for Apptainer: [kind=cpu|cuda] [wheels=FOLDER]"),
+    "code": ("stablechoice.stages.code", "hashes of the code that reads answers, on which every score stage depends"),
     "generate": ("stablechoice.stages.generate", "one cell's raw generations: study= model= benchmark= strategy="),
     "score": ("stablechoice.stages.score", "one cell's observations, read from its generations: same keys"),
     "repeat": ("stablechoice.stages.repeat", "raw generations of a study's repeats: study= model= benchmark="),

@@ -48,6 +48,38 @@ def test_generating_depends_on_no_code(pocket: dict[str, dict]) -> None:
             assert not [dep for dep in stage["deps"] if dep.startswith("src/")]
 
 
+def test_reading_depends_on_its_code_by_one_file_and_of_the_model_on_its_identity_alone(
+    pocket: dict[str, dict],
+) -> None:
+    """Whatever else of a model's settings matters changes what was recorded, on which reading depends."""
+    readers = {name: stage for name, stage in pocket.items() if name.startswith("score-")}
+    assert readers
+    for name, stage in readers.items():
+        code = [dep for dep in stage["deps"] if dep.startswith(("src/", "data/code/"))]
+        assert code == ["data/code/reading.txt"] + ["src/stablechoice/stages/score_repeats.py"] * (
+            name == "score-repeats"
+        )
+        files = [file for param in stage["params"] for file in param]
+        assert not [file for file in files if file.startswith(("conf/model/", "conf/engine/"))]
+        assert "conf/decoding/pocket.yaml" in files
+        assert {"conf/benchmark/pocket_qa.yaml": ["benchmark", "manifest"]} in stage["params"]
+
+
+def test_the_file_of_codes_hashes_stands_on_that_code() -> None:
+    (stage,) = stages(pipeline.pipelines(ROOT)[ROOT / "data/code/dvc.yaml"]).values()
+    assert {"src/stablechoice/reading", "src/stablechoice/strategies", "src/stablechoice/stages/score.py"} <= set(
+        stage["deps"]
+    )
+    assert stage["outs"] == [{"data/code/reading.txt": {"cache": False}}]
+
+
+def test_a_pool_of_another_benchmark_is_a_parameter_of_reading() -> None:
+    configuration = Configuration(("study=untested",), ROOT)
+    cells = pipeline.cells_pipeline(configuration, "qwen2.5-7b", "arc_challenge")["stages"]
+    own = {"conf/benchmark/arc_challenge.yaml": ["benchmark", "manifest", "pool"]}
+    assert all(own in stage["params"] for name, stage in cells.items() if name.startswith("score-"))
+
+
 def test_only_the_strategies_that_ask_with_a_prompt_depend_on_it(pocket: dict[str, dict]) -> None:
     users = {name for name, stage in pocket.items() if "conf/prompt/paper/direct_mcq.txt" in stage["deps"]}
     assert users == {"generate-cyclic", "score-cyclic", "score-direct", "generate-repeats", "score-repeats"}

@@ -79,3 +79,23 @@ def test_a_run_that_fails_does_not_show_the_tables_of_an_earlier_one_as_its_own(
     assert done.returncode == 1
     assert before.strip() not in done.stdout
     assert "tables were not made anew (messages above)" in done.stdout
+
+
+def test_an_edit_of_the_code_that_reads_answers_scores_again_and_asks_nothing(committed: Path, tmp_path: Path) -> None:
+    root = tmp_path / "repository"
+    shutil.copytree(committed, root, symlinks=True)
+    own = {**environment(), "PYTHONPATH": str(root / "src"), "STABLECHOICE_ROOT": str(root)}
+
+    def reproduce() -> str:
+        done = subprocess.run(COMMAND, cwd=root, env=own, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    reproduce()
+    assert "nothing to do" in reproduce()
+    with (root / "src/stablechoice/reading/letter.py").open("a", encoding="utf-8") as file:
+        file.write("\n# one more rule\n")
+    said = reproduce()
+    assert "data/code/dvc.yaml:reading" in said
+    assert said.count(":score-") == 5
+    assert "generate-" not in said

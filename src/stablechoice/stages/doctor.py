@@ -53,11 +53,11 @@ def _page(root: Path) -> Page:
 def _stale(root: Path, studies: Sequence[Configuration]) -> list[str]:
     """Pipeline files that are not as `conf/` describes them; a study that cannot be composed has a verdict instead."""
     from stablechoice.configuration import Configuration
-    from stablechoice.stages.pipeline import benchmark_files, study_files
+    from stablechoice.stages.pipeline import shared_files, study_files
 
     described: dict[Path, str] = {}
     with suppress(StablechoiceError):
-        described |= benchmark_files(Configuration(root=root))
+        described |= shared_files(Configuration(root=root))
     for study in studies:
         with suppress(StablechoiceError):
             described |= study_files(study)

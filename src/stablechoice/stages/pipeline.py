@@ -1,4 +1,4 @@
-"""Write the DVC pipelines from `conf/`, the one source: those of studies, of their cells, and of benchmarks."""
+"""Write the DVC pipelines from `conf/`, the one source: of studies, of their cells, of benchmarks and code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from stablechoice.configuration import Configuration, choices
 from stablechoice.errors import ConfigError, OpenError
 from stablechoice.questions.source import is_open
 from stablechoice.stages.routes import Routes
-from stablechoice.stages.stage_blocks import Stages, benchmark_stages, cell_stages, repeat_stages, study_wide_stages
+from stablechoice.stages.stage_blocks import (
+    Stages,
+    benchmark_stages,
+    cell_stages,
+    code_stages,
+    repeat_stages,
+    study_wide_stages,
+)
 
 _HEAD = "# Written by `make pipeline` from {source}: edit that, run `make pipeline`, and commit both.\n"
 
@@ -88,12 +95,12 @@ def render(pipeline: dict[str, Any], source: str, depth: int) -> str:
 
 
 def pipelines(root: Path, study: str | None = None) -> dict[Path, str]:
-    """Every pipeline file with its text: the benchmarks' and each study's (or one study's).
+    """Every pipeline file with its text: those that studies share, and each study's (or one study's).
 
     Raises:
         OpenError: the one study leaves a value open; of all studies such a one has no pipeline until it is filled in.
     """
-    files = benchmark_files(Configuration(root=root))
+    files = shared_files(Configuration(root=root))
     for name in [study] if study else choices(root / "conf", "study"):
         try:
             files |= study_files(Configuration((f"study={name}",), root))
@@ -103,10 +110,13 @@ def pipelines(root: Path, study: str | None = None) -> dict[Path, str]:
     return files
 
 
-def benchmark_files(configuration: Configuration) -> dict[Path, str]:
-    """The pipeline file that prepares and samples, with its text."""
-    path = configuration.root / "data" / "benchmarks" / "dvc.yaml"
-    return {path: render(benchmarks_pipeline(configuration), "conf/benchmark", 2)}
+def shared_files(configuration: Configuration) -> dict[Path, str]:
+    """The pipeline files that all studies share, with their texts: what prepares and samples, and what hashes code."""
+    data = configuration.root / "data"
+    return {
+        data / "benchmarks" / "dvc.yaml": render(benchmarks_pipeline(configuration), "conf/benchmark", 2),
+        data / "code" / "dvc.yaml": render({"stages": code_stages()}, "src/stablechoice/stages/code.py", 2),
+    }
 
 
 def study_files(configuration: Configuration) -> dict[Path, str]:

@@ -32,6 +32,8 @@ sys.exit(main(sys.argv[1:]))
 """
 """DVC, ending when we end: one that outlived us would hold its lock, and ask on, behind the next run's back."""
 
+_CODE = "data/code/dvc.yaml"
+
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
@@ -92,7 +94,7 @@ class Pipeline:
         kinds = STEPS[: STEPS.index(step) + 1]
         stages = self.targets("prepare") + (self.targets("sample") if "sample" in kinds else [])
         if "score" in kinds:
-            stages += self.cell_files
+            stages += [*self.cell_files, _CODE]
         elif "generate" in kinds:
             stages += self.targets("generate")
         stages += [f"{self.file}:{kind}" for kind in ("analyse", "report") if kind in kinds]

@@ -12,33 +12,13 @@ from stablechoice.engines.offer import Offering
 from stablechoice.prompts import Prompts
 from stablechoice.questions.source import Source
 from stablechoice.stages.cell import repeated_strategies
+from stablechoice.stages.code import READING, READING_CODE
 from stablechoice.stages.demonstrated import pool_of
 from stablechoice.strategies.sharing import draws_further, is_derived
 
 Stages = dict[str, Any]
 
 _CODE = "src/stablechoice"
-_READING_CODE = [
-    f"{_CODE}/{part}"
-    for part in (
-        "cell_plan.py",
-        "configuration",
-        "engines/embedder.py",
-        "engines/hub_embedder.py",
-        "generations.py",
-        "observation.py",
-        "observations.py",
-        "prompts.py",
-        "questions",
-        "reading",
-        "request.py",
-        "stages/cell.py",
-        "stages/demonstrated.py",
-        "stages/embedders.py",
-        "stages/score.py",
-        "strategies",
-    )
-]
 
 
 def _whole(files: list[str]) -> list[Any]:
@@ -53,14 +33,18 @@ def _templates(configuration: Configuration, strategy: str, prompts: Prompts) ->
     return [f"conf/prompt/{prompts.bundle}/{name}.txt" for name in sorted(named)]
 
 
-def _asking(configuration: Configuration, model: str, strategies: list[str]) -> list[Any]:
+def _asking(configuration: Configuration, model: str, strategies: list[str], *study_keys: str) -> list[Any]:
     """Parameters of whatever is asked of a model by some strategies."""
-    study = configuration.study
     models = list(dict.fromkeys([model, *configuration.matchers(*strategies)]))
-    files = _strategy_files(strategies)
-    files += [f"model/{one}" for one in models] + _engine_files(configuration, models)
-    files += [f"decoding/{study.decoding_key}"]
-    return [*_whole(files), {f"conf/study/{study.key}.yaml": ["prompts"]}]
+    answering = [f"model/{one}" for one in models] + _engine_files(configuration, models)
+    return [*_planning(configuration, strategies, *study_keys), *_whole(answering)]
+
+
+def _planning(configuration: Configuration, strategies: list[str], *study_keys: str) -> list[Any]:
+    """Parameters of what would be asked. Of a model, reading sees the identity alone, which stands in the command."""
+    study = configuration.study
+    files = [*_strategy_files(strategies), f"decoding/{study.decoding_key}"]
+    return [*_whole(files), {f"conf/study/{study.key}.yaml": ["prompts", *study_keys]}]
 
 
 def _strategy_files(strategies: Iterable[str]) -> list[str]:
@@ -79,11 +63,16 @@ def _words(configuration: Configuration, strategies: list[str], *, reading: bool
     return "".join(f" {word}={value}" for word, value in words.items() if reading or word != "package")
 
 
-def _reading(configuration: Configuration, benchmark: str, *strategies: str) -> list[Any]:
+def _reading(configuration: Configuration, benchmark: str, strategies: list[str]) -> list[Any]:
     embedders = [configuration.study.embedder]
     for strategy in strategies:
         embedders += getattr(configuration.strategy(strategy), "embedders", ())
-    return _whole([f"benchmark/{benchmark}", *(f"embedder/{name}" for name in dict.fromkeys(embedders))])
+    # What else a benchmark's file holds made its questions, which are dependencies themselves.
+    keys = ["benchmark", "manifest", *(["pool"] if configuration.benchmark(benchmark).pool else [])]
+    return [
+        {f"conf/benchmark/{benchmark}.yaml": keys},
+        *_whole([f"embedder/{name}" for name in dict.fromkeys(embedders)]),
+    ]
 
 
 def _keys(configuration: Configuration, model: str, benchmark: str) -> str:
@@ -107,21 +96,20 @@ def cell_stages(configuration: Configuration, cell: CellName, prompts: Prompts) 
     pool = pool_of(configuration, cell.benchmark)
     lending = pool != cell.benchmark and draws_further(configuration.strategy(strategy))
     asked += [f"data/benchmarks/{pool}.jsonl"] if lending else []
-    params = _asking(configuration, cell.model, readers)
     keys = f"{_keys(configuration, cell.model, cell.benchmark)} strategy={strategy}"
     asking, reading = (_words(configuration, [strategy], reading=code) for code in (False, True))
     stages: Stages = {}
     if not derived:
         stages[f"generate-{strategy}"] = {
             "cmd": f"stablechoice generate {keys}{asking}",
-            "params": params,
+            "params": _asking(configuration, cell.model, readers),
             "deps": asked + recorded,
             "outs": [own],
         }
     stages[f"score-{strategy}"] = {
         "cmd": f"stablechoice score {keys}{reading}",
-        "params": params + _reading(configuration, cell.benchmark, strategy),
-        "deps": asked + recorded + ([] if derived else [own]) + _READING_CODE,
+        "params": _planning(configuration, readers) + _reading(configuration, cell.benchmark, [strategy]),
+        "deps": asked + recorded + ([] if derived else [own]) + [READING],
         "outs": [observed],
     }
     return stages
@@ -138,21 +126,19 @@ def repeat_stages(configuration: Configuration, model: str, benchmark: str, prom
     generated, observed = (str(folder.relative_to(root)) for folder in folders)
     templates = sorted({file for name in strategies for file in _templates(configuration, name, prompts)})
     asked = [f"data/benchmarks/{benchmark}.jsonl", manifest, *templates]
-    params = _asking(configuration, model, strategies)
-    params[-1] = {f"conf/study/{configuration.study_key}.yaml": ["prompts", "repeats"]}
     keys = _keys(configuration, model, benchmark)
     asking, reading = (_words(configuration, strategies, reading=code) for code in (False, True))
     return {
         "generate-repeats": {
             "cmd": f"stablechoice repeat {keys}{asking}",
-            "params": params,
+            "params": _asking(configuration, model, strategies, "repeats"),
             "deps": asked,
             "outs": [generated],
         },
         "score-repeats": {
             "cmd": f"stablechoice score-repeats {keys}{reading}",
-            "params": params + _reading(configuration, benchmark),
-            "deps": [*asked, generated, *_READING_CODE, f"{_CODE}/stages/score_repeats.py"],
+            "params": _planning(configuration, strategies, "repeats") + _reading(configuration, benchmark, []),
+            "deps": [*asked, generated, READING, f"{_CODE}/stages/score_repeats.py"],
             "outs": [observed],
         },
     }
@@ -215,3 +201,9 @@ def benchmark_stages(key: str, source: Source) -> Stages:
             "outs": [{manifest: {"cache": False}} for manifest in manifests],
         },
     }
+
+
+def code_stages() -> Stages:
+    """Hashes of the code that reads answers: a dependency of every score stage."""
+    outs = [{READING: {"cache": False}}]
+    return {"reading": {"cmd": "stablechoice code", "deps": [*READING_CODE, f"{_CODE}/stages/code.py"], "outs": outs}}
