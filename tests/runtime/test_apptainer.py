@@ -88,6 +88,21 @@ def test_a_folder_with_wheels_is_copied_where_the_script_looks(root: Path) -> No
     assert "--find-links /wheels" in (root / "requirements/image.sh").read_text("utf-8")
 
 
+def test_a_relative_folder_with_wheels_is_the_callers_and_one_with_white_space_is_refused(
+    root: Path, tmp_path: Path
+) -> None:
+    import shutil
+
+    copy = prepared(tmp_path / "repository")
+    shutil.copytree(root / "requirements", copy / "requirements")
+    shutil.copy2(root / "Dockerfile.cpu", copy)
+    for name in ("wheels", "w h"):
+        (copy / name).mkdir()
+    ran(copy, "apptainer", "kind=cpu", "wheels=wheels")
+    assert f"    {copy / 'wheels'} /wheels\n" in (copy / "build/stablechoice-cpu.def").read_text("utf-8")
+    assert "takes no path with white space" in ran(copy, "apptainer", "kind=cpu", "wheels=w h", code=1)
+
+
 def test_a_dockerfile_without_a_digest_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "Dockerfile.cpu"
     path.write_text("FROM python:3.11 AS base\nARG TORCH=auto\n", "utf-8")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -63,12 +66,99 @@ def test_a_shard_that_fails_is_named_and_the_others_count(tmp_path: Path) -> Non
     assert "shard 2 of 2: cell simulated/pocket_qa/cyclic lacks" in ran(root, "merge", "study=small", code=1)
 
 
+def test_a_launch_beside_one_that_is_running_starts_nothing_twice(tmp_path: Path, one_machine: dict[str, str]) -> None:
+    root = repository(tmp_path / "repository", seconds=0.01)
+    said = launch(root, "shards=2", "wait=0")
+    jobs = dict(re.findall(r"shard (\d) of 2: job (\d+), log", said))
+    again = launch(root, "shards=2")
+    assert "0 are complete, 2 under way, 0 to run" in again
+    for number, job in jobs.items():
+        assert f"shard {number} of 2: process {job} on {os.uname().nodename} is still running or queued" in again
+    deadline = time.monotonic() + 60
+    while "2 are complete, 0 to run" not in launch(root, "shards=2", "wait=0"):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    ran(root, "merge", "study=small")
+    assert generated(root) == one_machine
+
+
+def manifests(root: Path) -> list[Path]:
+    return sorted((root / ".shards").rglob("shard-*/*.json"))
+
+
+def test_shards_that_asked_something_else_by_other_code_run_again_and_are_merged(
+    sharded: Path, one_machine: dict[str, str]
+) -> None:
+    first, *others = manifests(sharded)
+    values = json.loads(first.read_text("utf-8"))
+    # What a run of other, uncommitted code would have said of itself.
+    plan = values["plan"] | {"simulated/pocket_qa/hypothesis": "0" * 64}
+    first.write_text(json.dumps(values | {"plan": plan, "source": values["source"] | {"code": "0" * 64}}), "utf-8")
+    refused = ran(sharded, "merge", "study=small", code=1)
+    assert "it ran with other code than this, which no commit tells apart" in refused
+    assert "2 are complete, 1 to run" in launch(sharded, "shards=3")
+    assert asked(logs(sharded)) == 0
+    ran(sharded, "merge", "study=small")
+    assert generated(sharded) == one_machine
+    assert set(others) < set(manifests(sharded))
+
+
+def test_a_complete_run_of_another_configuration_beside_one_of_todays_is_taken_in(sharded: Path) -> None:
+    path = manifests(sharded)[0]
+    values = json.loads(path.read_text("utf-8"))
+    file = path.with_name("ffffffff.1.sqlite")
+    shutil.copyfile(path.with_name(values["file"]), file)
+    other = {"run": "ffffffff", "file": file.name, "configuration": {}, "plan": dict.fromkeys(values["plan"], "0")}
+    path.with_name("ffffffff.json").write_text(json.dumps(values | other), "utf-8")
+    assert "asked other requests" in ran(sharded, "merge", "study=small", code=1)
+    assert "2 are complete, 1 to run" in launch(sharded, "shards=3")
+    assert "merged 3 shards" in ran(sharded, "merge", "study=small")
+
+
+def test_what_failed_is_asked_again_on_request_in_shards_that_are_complete(sharded: Path) -> None:
+    failed = [json.loads(path.read_text("utf-8"))["failed"] for path in manifests(sharded)]
+    assert sum(failed) > 0
+    said = launch(sharded, "shards=3", "retry=failed")
+    assert f"{failed.count(0)} are complete, {3 - failed.count(0)} to run" in said
+    assert asked(logs(sharded)) == sum(failed)
+
+
+def test_another_number_of_shards_asks_nothing_that_unmerged_shards_have(
+    sharded: Path, one_machine: dict[str, str]
+) -> None:
+    (gone,) = (sharded / ".shards/small/_all/3/shard-3").glob("*.json")
+    lacking = len(keys_of(gone.with_name(json.loads(gone.read_text("utf-8"))["file"])))
+    failed = json.loads(gone.read_text("utf-8"))["failed"]
+    shutil.rmtree(gone.parent)
+    launch(sharded, "shards=2")
+    assert 0 < asked(logs(sharded)) <= lacking + failed
+    ran(sharded, "merge", "study=small", "shards=2")
+    assert generated(sharded) == one_machine
+
+
+def test_shards_whose_folders_were_swapped_run_again_and_are_named_until_they_are_put_back(
+    sharded: Path, one_machine: dict[str, str]
+) -> None:
+    folder = sharded / ".shards/small/_all/3"
+    for source, target in (("shard-1", "x"), ("shard-2", "shard-1"), ("x", "shard-2")):
+        (folder / source).rename(folder / target)
+    refused = ran(sharded, "merge", "study=small", code=1)
+    assert "is of shard 2 of 3, run" in refused
+    assert "lies in the folder of shard 1 of 3 of study small: it was moved, or the folder renamed; put it" in refused
+    for source, target in (("shard-1", "x"), ("shard-2", "shard-1"), ("x", "shard-2")):
+        (folder / source).rename(folder / target)
+    ran(sharded, "merge", "study=small")
+    assert generated(sharded) == one_machine
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ((), "into how many parts? shards=NUMBER"),
         (("shards=0",), "shards=0: must be a whole number of at least 1"),
         (("shards=many",), "shards=many: must be a whole number"),
+        (("shards=²",), "shards=²: must be a whole number"),
+        (("shards=65",), "65 processes would run on this machine at once, 64 at most"),
         (("shards=2", "part=1/2"), "launch runs every shard"),
         (("shards=2", "wait=yes"), "wait=yes: must be 0 or 1"),
         (("shards=2", "hydra/launcher=pbs"), "conf/hydra/launcher has no pbs.yaml"),

@@ -71,6 +71,7 @@ def test_modules_are_loaded_after_the_setups_own_lines(root: Path) -> None:
         ("hydra.launcher.partitoin=gpu", "partitoin"),
         ("hydra.launcher.timeout_min=soon", "timeout_min"),
         ("hydra.launcher.copy_minutes=0", "key 'copy_minutes' must be more than 0"),
+        ("hydra.launcher.scratch=tmp/x", "key 'scratch' must be a whole path on the node's own disk"),
         ("hydra.launcher.nodes=2", "key 'nodes' must be 1: a shard is one task"),
         ("hydra.launcher.tasks_per_node=2", "key 'tasks_per_node' must be 1"),
     ],

@@ -37,6 +37,18 @@ def test_a_key_that_is_missing_or_unknown_is_refused(tmp_path: Path, missing: st
         Manifest.read(path)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"part": 2}, {"part": "4"}, {"part": "0/3"}, {"complete": "no"}, {"plan": []}, {"file": "../x"}, {"copy": "4"}],
+)
+def test_a_value_of_another_kind_is_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
+    path = tmp_path / "shard-2" / "0a1b2c3d.json"
+    MANIFEST.write(path)
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | wrong), "utf-8")
+    with pytest.raises(ShardError, match=r"0a1b2c3d\.json: cannot be read as a shard's manifest"):
+        Manifest.read(path)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", "null", "7"])
 def test_a_file_that_is_no_manifest_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "shard-2.json"

@@ -218,9 +218,47 @@ def test_two_launches_that_disagree_are_both_named(sharded: Path) -> None:
 
 
 def test_a_study_launched_into_two_numbers_of_shards_needs_one_named(sharded: Path) -> None:
-    (sharded / ".shards/small/_all/5").mkdir()
+    (sharded / ".shards/small/_all/5/shard-1").mkdir(parents=True)
     assert "was launched into 3, 5 shards; name one of them" in ran(sharded, "merge", "study=small", code=1)
     assert "merged 3 shards" in ran(sharded, "merge", "study=small", "shards=3")
+
+
+def test_a_copy_under_another_name_is_refused(sharded: Path) -> None:
+    path, values = manifest(sharded, 1)
+    shutil.copyfile(path, path.with_name("backup.json"))
+    assert f"backup.json: is the manifest of run {values['run']}, copied or renamed" in refused(sharded)
+
+
+def test_a_shard_that_is_going_or_was_killed_is_named_so(sharded: Path) -> None:
+    path, values = manifest(sharded, 2)
+    key = min(keys_of(path.with_name(values["file"])))
+    digest = altered(path.with_name(values["file"]), "DELETE FROM answers WHERE key = ?", key)
+    rewrite(path, complete=False, plan={}, sha256=digest)
+    assert re.search(r"shard 2 of 3: cell \S+ lacks .* Its last run is still going, or was killed\.", refused(sharded))
+
+
+def test_the_same_requests_of_other_code_are_told_and_merged(sharded: Path, one_machine: dict[str, str]) -> None:
+    path, values = manifest(sharded, 2)
+    rewrite(path, source=values["source"] | {"code": "0" * 64})
+    said = ran(sharded, "merge", "study=small")
+    assert re.search(
+        r"shard 2 of 3, run \w+ \(.*\): it ran with other code than this, .*; no request differs by it", said
+    )
+    assert generated(sharded) == one_machine
+
+
+def test_what_a_killed_merge_left_is_taken_away(sharded: Path) -> None:
+    left = sharded / ".journal/.merge-killed"
+    left.mkdir(parents=True)
+    (left / "staged.sqlite").write_bytes(b"x" * 100)
+    ran(sharded, "merge", "study=small")
+    assert not list((sharded / ".journal").glob(".merge-*"))
+
+
+def test_a_launch_that_is_not_there_is_told_beside_those_that_are(sharded: Path) -> None:
+    for word in ("model=simulated", "shards=5"):
+        said = ran(sharded, "merge", "study=small", word, code=1)
+        assert "there is: study small, 3 shards" in said
 
 
 def test_no_rule_reads_a_clock(sharded: Path, one_machine: dict[str, str]) -> None:

@@ -247,6 +247,65 @@ def test_a_signal_ends_it_in_order_and_its_answers_are_copied(root: Path, number
     assert left(root) == []
 
 
+def test_what_asks_it_to_end_while_it_copies_for_the_last_time_waits_for_the_copy(root: Path) -> None:
+    """Asking is over: the signal can save nothing, and would cost what was answered since the last copy."""
+    program = (
+        "import os, signal, sys\n"
+        "from stablechoice.stages import shard\n"
+        "close = shard._close\n"
+        "def closing(*given):\n"
+        "    for number in (signal.SIGUSR2, signal.SIGTERM, signal.SIGINT):\n"
+        "        os.kill(os.getpid(), number)\n"
+        "    return close(*given)\n"
+        "shard._close = closing\n"
+        "from stablechoice.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    command = [sys.executable, "-c", program, "shard", *PART, f"scratch={root.parent / 'scratch'}"]
+    done = subprocess.run(
+        command, cwd=root, env={**os.environ, **told(root)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert manifests(root)[0]["complete"]
+    assert left(root) == []
+
+
+def test_copies_of_another_shard_are_named_and_left_out(root: Path) -> None:
+    shard(root)
+    folder(root).rename(folder(root).with_name("shard-2"))
+    said = ran(root, "shard", "study=small", "part=2/3", f"scratch={root.parent / 'scratch'}")
+    assert re.search(r"left out: \S+\.json: is of shard 1 of 3, run .* lies in the folder of shard 2 of 3", said)
+    assert len(list(folder(root).with_name("shard-2").glob("*.json"))) == 2
+
+
+def test_a_repository_that_takes_nothing_costs_the_record_of_what_was_used_and_no_model(root: Path) -> None:
+    study = root / "conf/study/small.yaml"
+    edit(study, "models: [simulated]", "models: [simulated, knows-everything]")
+    # What a model of one habit can answer: strategies that show the options.
+    edit(study, "[direct, cyclic, two_stage, visible_semantic, visible_llm, hypothesis]", "[direct, cyclic]")
+    edit(study, "[direct, two_stage]", "[direct]")
+    shared = root.parent / "shared"
+    with read_only(root):
+        said = shard(root, STABLECHOICE_SHARDS=str(shared))
+    assert said.count("what this run used is not on record") == 2
+    (manifest,) = [json.loads(path.read_text("utf-8")) for path in shared.rglob("*.json")]
+    assert manifest["complete"]
+    assert {name.partition("/")[0] for name in manifest["plan"]} == {"simulated", "knows-everything"}
+
+
+@pytest.mark.parametrize(
+    ("scratch", "said"),
+    [
+        ("$NO_SUCH_VARIABLE", "names a variable that is not set on "),
+        ("/local/$NO_SUCH_VARIABLE", "names a variable that is not set on "),
+        ("tmp/x", "must be a whole path"),
+    ],
+)
+def test_a_scratch_folder_that_would_lie_in_the_repository_is_refused(root: Path, scratch: str, said: str) -> None:
+    assert f"scratch={scratch}: {said}" in ran(root, "shard", *PART, f"scratch={scratch}", code=1)
+    assert not list(root.rglob("answers.sqlite"))
+
+
 def test_a_shard_says_what_it_lacks(root: Path) -> None:
     assert "a shard is named by part=" in ran(root, "shard", "study=small", code=1)
     assert "must be NUMBER/SHARDS" in ran(root, "shard", "study=small", "part=4/3", code=1)

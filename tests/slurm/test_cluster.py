@@ -110,6 +110,27 @@ def test_an_array_of_shards_makes_the_bytes_of_one_machine(
     assert "3 are complete, 0 to run" in launch(cluster, root)
 
 
+def test_a_launch_beside_one_that_is_running_queues_nothing_twice(cluster: Path, root: Path) -> None:
+    said = launch(cluster, root)
+    until(lambda: shard(root, 1), "no first copy")
+    again = launch(cluster, root)
+    assert "0 are complete, 3 under way, 0 to run" in again
+    for number in (1, 2, 3):
+        assert f"shard {number} of 3: job {job_of(said, number)} is still running or queued" in again
+    slurm(cluster, "scancel", job_of(said, 1).partition("_")[0])
+    until(lambda: ended(cluster), "the jobs do not end")
+    assert "0 are complete, 3 to run" in launch(cluster, root)
+    slurm(cluster, "scancel", "--me")
+    until(lambda: ended(cluster), "the jobs do not end")
+
+
+def test_more_shards_than_slurm_takes_in_an_array_are_refused_in_its_words(cluster: Path, root: Path) -> None:
+    said = launch(cluster, root, "shards=2000", code=1)
+    assert "conf/hydra/launcher/slurm.yaml: the jobs were not accepted: " in said
+    assert "Invalid job array specification" in said
+    assert ended(cluster)
+
+
 def test_a_shard_that_was_cancelled_goes_on_when_it_is_launched_again(
     cluster: Path, expected: dict[str, str], root: Path
 ) -> None:

@@ -52,6 +52,13 @@ def test_a_second_run_asks_nothing_and_failures_are_asked_again_only_on_request(
     assert again == failed > 0
 
 
+def test_a_misspelt_wish_to_ask_again_is_refused_before_anything_is_asked(small: Path) -> None:
+    for command in (("answer",), ("launch", "shards=2")):
+        said = stablechoice(small, *command, "study=pocket", "retry=failde", code=1)
+        assert "retry=failde: nothing of that kind is asked again; retry=failed asks" in said
+        assert "asked now" not in said
+
+
 def test_a_model_outside_the_study_is_refused_before_anything_is_asked(small: Path) -> None:
     said = stablechoice(small, "answer", "study=pocket", "model=smollm2-135m", code=1)
     assert "the study has no model 'smollm2-135m'" in said

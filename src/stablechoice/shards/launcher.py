@@ -131,6 +131,11 @@ def _read(where: str, name: str, values: dict[str, Any]) -> Launcher:
     own = Own(**{f.name: values.pop(f.name) for f in dataclasses.fields(Own)})
     if own.copy_minutes <= 0:
         raise ConfigError(f"{where}: key 'copy_minutes' must be more than 0, not {own.copy_minutes}")
+    if own.scratch is not None and not own.scratch.startswith(("/", "$")):
+        raise ConfigError(
+            f"{where}: key 'scratch' must be a whole path on the node's own disk, or begin with a variable that is set "
+            f"there, not {own.scratch!r}"
+        )
     for key in ("nodes", "tasks_per_node"):
         if values[key] != 1:
             raise ConfigError(f"{where}: key {key!r} must be 1: a shard is one task, and more of them are more shards")

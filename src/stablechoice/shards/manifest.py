@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -33,7 +34,7 @@ class Manifest:
             that is no answer.
         plan: hash of every request of each cell (`proof.digest`), once it is complete.
         configuration: what decides what is asked (`stages.settings`), for saying what differs.
-        source: commit and whether tracked files differ from it.
+        source: commit, whether tracked files differ from it, and the hash of the code that ran.
         continues: runs whose copies this one contains.
     """
 
@@ -76,7 +77,7 @@ class Manifest:
         """Read one.
 
         Raises:
-            ShardError: it cannot be read, or is of another format.
+            ShardError: it cannot be read, is of another format, or is another run's by its name.
         """
         advice = f"remove it, and launch the study again: {path.parent.name} then runs anew from its other copies"
         try:
@@ -86,9 +87,31 @@ class Manifest:
                     f"{path}: is of format {values.get('format')!r}, this program reads {FORMAT}; "
                     "merge with the release that wrote it"
                 )
-            return cls(**values | {"continues": tuple(values["continues"])})
+            made = cls(**values | {"continues": tuple(values["continues"])})
+            made._check()
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise ShardError(f"{path}: cannot be read as a shard's manifest ({error}); {advice}") from error
+        if made.run != path.stem:
+            raise ShardError(
+                f"{path}: is the manifest of run {made.run}, copied or renamed; name it {made.run}.json or remove it"
+            )
+        return made
+
+    def _check(self) -> None:
+        """Raises:
+        TypeError, ValueError: a value is of another kind than this program writes.
+        """
+        texts = (self.study, self.part, self.run, self.node, self.file, self.sha256, self.ended)
+        numbers = (self.copy, self.requests, self.answered, self.failed)
+        groups = (self.plan, self.configuration, self.source)
+        for kind, values in ((str, texts), (int, numbers), (bool, (self.complete,)), (dict, groups)):
+            for value in values:
+                if not isinstance(value, kind):
+                    raise TypeError(f"{value!r} stands where a value of type {kind.__name__} must")
+        if re.fullmatch(r"[1-9]\d{0,5}/[1-9]\d{0,5}", self.part) is None:
+            raise ValueError(f"part {self.part!r} is no NUMBER/SHARDS")
+        if Path(self.file).name != self.file:
+            raise ValueError(f"file {self.file!r} is no name of a file beside it")
 
 
 def difference(recorded: Mapping[str, Any], today: Mapping[str, Any]) -> str:

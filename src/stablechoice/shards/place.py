@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,11 @@ VARIABLE = "STABLECHOICE_SHARDS"
 
 WHOLE = "_all"
 """Stands for all models of the study in one launch; no model is named so, since names begin with a letter."""
+
+
+def count(text: str) -> int | None:
+    """A number of shards, 1 to 999999, in plain digits without a leading zero; None for anything else."""
+    return int(text) if re.fullmatch(r"[1-9][0-9]{0,5}", text) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,11 @@ class Place:
         return self.folder / "known.sqlite"
 
     @property
+    def started(self) -> Path:
+        """Which job or process each shard was given to."""
+        return self.folder / "started.json"
+
+    @property
     def logs(self) -> Path:
         """Logs and job files, one set a job."""
         return self.folder / "logs"
@@ -64,8 +75,22 @@ def shared_folder(root: Path) -> Path:
     return Path(named).resolve() if named else root / ".shards"
 
 
+def all_launches(shared: Path, study: str) -> list[Place]:
+    """Everything that was launched of a study, sorted by model and number of shards; all models in one come first."""
+    found: list[Place] = []
+    for folder in sorted(path for path in (shared / study).glob("*") if path.is_dir()):
+        numbers = sorted(number for path in folder.glob("*") if _was_started(path) and (number := count(path.name)))
+        found += [Place(shared, study, None if folder.name == WHOLE else folder.name, number) for number in numbers]
+    return found
+
+
+def _was_started(folder: Path) -> bool:
+    """Whether it holds more than a launch that was refused leaves behind."""
+    return (folder / "started.json").is_file() or any(path.is_dir() for path in folder.glob("shard-*"))
+
+
 def launches(shared: Path, study: str, shards: int | None = None) -> list[Place]:
-    """What was launched of a study, sorted by model; all models in one come first.
+    """What was launched of a study, one launch a model, in the order of `all_launches`.
 
     Args:
         shards: take the launches into so many.
@@ -73,16 +98,12 @@ def launches(shared: Path, study: str, shards: int | None = None) -> list[Place]
     Raises:
         ConfigError: a study was launched into several numbers of shards and none of them is named.
     """
-    found: list[Place] = []
-    for folder in sorted(path for path in (shared / study).glob("*") if path.is_dir()):
-        numbers = sorted(int(path.name) for path in folder.glob("*") if path.is_dir() and path.name.isdigit())
-        numbers = [number for number in numbers if shards in (None, number)]
+    found = [place for place in all_launches(shared, study) if shards in (None, place.shards)]
+    for one in found:
+        numbers = [place.shards for place in found if place.model == one.model]
         if len(numbers) > 1:
-            listed = ", ".join(map(str, numbers))
             raise ConfigError(
-                f"{folder}: was launched into {listed} shards; name one of them (shards={numbers[0]}), or remove the "
-                "folders of the others"
+                f"{one.folder.parent}: was launched into {', '.join(map(str, numbers))} shards; name one of them "
+                f"(shards={numbers[0]}), or remove the folders of the others"
             )
-        model = None if folder.name == WHOLE else folder.name
-        found += [Place(shared, study, model, number) for number in numbers]
     return found

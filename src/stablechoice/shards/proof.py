@@ -55,23 +55,28 @@ def surveyed(cells: Iterable[CellPlan], lookup: Lookup) -> tuple[Count, dict[str
     return count, digests
 
 
-def check_complete(name: str, cell: CellPlan, planned: Sequence[Planned], last: Manifest | None) -> None:
+def check_complete(name: str, cell: CellPlan, planned: Sequence[Planned], runs: Sequence[Manifest]) -> None:
     """Every request of a cell has its response.
 
     Args:
         name: of the shard, in words.
-        last: manifest of a run of the shard, to say how that ended.
+        runs: manifests of the shard's runs, to say how they ended.
 
     Raises:
-        ShardError: names how many are missing, the first of them, and how the run ended.
+        ShardError: names how many are missing, the first of them, and how the runs ended.
     """
     missing = [one for one in planned if one.response is None]
     if missing:
-        ended = f" Its last run ended: {last.ended}." if last is not None and last.ended else ""
+        ended = "".join(_ended(run, alone=len(runs) == 1) for run in runs if not run.complete)
         raise ShardError(
             f"{name}: cell {cell_key(cell)} lacks {len(missing)} of the {len(planned)} responses known to be needed, "
             f"the first for {where(missing[0].request)}.{ended} Launch the study again: only what is missing is asked"
         )
+
+
+def _ended(run: Manifest, *, alone: bool) -> str:
+    name = "Its last run" if alone else f"Its run {run.run} ({run.node})"
+    return f" {name} ended: {run.ended}." if run.ended else f" {name} is still going, or was killed."
 
 
 def check_asked(
@@ -79,39 +84,48 @@ def check_asked(
     planned: Sequence[Planned],
     manifests: Iterable[Manifest],
     configuration: Mapping[str, Any],
-    commit: str | None,
+    source: Mapping[str, Any],
 ) -> None:
     """Each run that was complete asked for a cell what is asked today.
 
     Requests decide: their keys hash everything that can change an answer.
 
     Args:
-        configuration, commit: today's, to say what differs.
+        configuration, source: today's, to say what differs.
 
     Raises:
-        ShardError: a run asked something else; names the cell, and the key or commit that differs.
+        ShardError: a run asked something else; names the cell, and the key, commit or code that differs.
     """
     today, name = digest(planned), cell_key(cell)
     for manifest in manifests:
         if manifest.complete and manifest.plan.get(name, today) != today:
-            why = " and ".join(_differences(manifest, configuration, commit))
+            why = " and ".join(_differences(manifest, configuration, source))
             raise ShardError(
                 f"{manifest.words}: asked other requests for cell {name} than are asked today: "
-                f"{why or 'configuration and commit are the same'}. Go back to what it ran with, or launch the study "
+                f"{why or 'configuration and code are the same'}. Go back to what it ran with, or launch the study "
                 "again: answers to requests that stayed are not asked again"
             )
 
 
-def remarks(manifests: Iterable[Manifest], configuration: Mapping[str, Any], commit: str | None) -> list[str]:
-    """What differs of the runs' configuration and commit without altering a request: worth a word and no refusal."""
+def remarks(manifests: Iterable[Manifest], configuration: Mapping[str, Any], source: Mapping[str, Any]) -> list[str]:
+    """What differs of the runs' configuration and code without altering a request: worth a word and no refusal."""
     return [
         f"{manifest.words}: {one}; no request differs by it"
         for manifest in manifests
-        for one in _differences(manifest, configuration, commit)
+        for one in _differences(manifest, configuration, source)
     ]
 
 
-def _differences(manifest: Manifest, configuration: Mapping[str, Any], commit: str | None) -> list[str]:
-    ran = manifest.source.get("commit")
-    moved = f"it ran at commit {ran}, and this is {commit}" if ran != commit else ""
+def same_source(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two runs had the same code, whatever their commits say: edits of one commit differ, notes do not."""
+    return bool(one.get("code") == other.get("code"))
+
+
+def _differences(manifest: Manifest, configuration: Mapping[str, Any], source: Mapping[str, Any]) -> list[str]:
+    ran, today = manifest.source.get("commit"), source.get("commit")
+    moved = ""
+    if ran != today:
+        moved = f"it ran at commit {ran}, and this is {today}"
+    elif not same_source(manifest.source, source):
+        moved = "it ran with other code than this, which no commit tells apart (uncommitted changes, then or now)"
     return [one for one in (difference(manifest.configuration, configuration), moved) if one]

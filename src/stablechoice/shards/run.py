@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import secrets
@@ -22,8 +23,10 @@ from stablechoice.generations import Generation
 from stablechoice.journal import Journal
 from stablechoice.shards.failure import DisagreementError, ShardError
 from stablechoice.shards.manifest import Manifest
+from stablechoice.shards.part import Part
+from stablechoice.shards.place import Place
 from stablechoice.shards.proof import Count
-from stablechoice.shards.shard_copy import ShardCopy, put
+from stablechoice.shards.shard_copy import ShardCopy, clear, copies, put
 from stablechoice.shards.union import Source, Union
 
 JOURNAL = "answers.sqlite"
@@ -102,13 +105,57 @@ def default_scratch() -> Path:
     return Path(tempfile.gettempdir())
 
 
+def sound_copies(place: Place, part: Part) -> list[ShardCopy]:
+    """A shard's copies that are whole and its own; others are named on stderr and left out.
+
+    Raises:
+        ShardError: a manifest cannot be read.
+    """
+    found = []
+    for copy in copies(place.part(part)):
+        try:
+            copy.check_place(place.study, part)
+            copy.check()
+        except ShardError as error:
+            sys.stderr.write(f"left out: {error}\n")
+            continue
+        found.append(copy)
+    return found
+
+
+def taken_in(journal: Journal, copy: ShardCopy, folder: Path) -> bool:
+    """Bring in all of a copy; what turns out to be no journal is named on stderr and left out.
+
+    Args:
+        folder: on this machine's disk, where the copy is opened: databases are not used over a network.
+
+    Raises:
+        DisagreementError: the journal has another answer to one request.
+        ShardError, JournalError: this machine's disk is full or refuses.
+    """
+    fetched = folder / "fetched.sqlite"
+    try:
+        shutil.copyfile(copy.file, fetched)
+    except OSError as error:
+        if not copy.file.exists():  # its run has made a newer one since, or one that contains it is there
+            sys.stderr.write(f"left out: {copy.file}: {copy.manifest.words}: was replaced a moment ago\n")
+            return False
+        raise ShardError(
+            f"{folder}: earlier answers cannot be brought to {node()} ({error.strerror}); free space there"
+        ) from error
+    try:
+        return _taken_in(journal, fetched, copy.manifest.words)
+    finally:
+        fetched.unlink(missing_ok=True)
+
+
 def take_up(
     journal: Journal, local: Local, shared: Iterable[ShardCopy], left: Iterable[Local]
 ) -> tuple[list[ShardCopy], list[Local]]:
     """Begin a new run's journal with everything that earlier runs of the shard recorded.
 
     Whole copies and what killed runs left on this disk are taken in as they are, with what was noted of batch jobs
-    under way. What is damaged is named on stderr and left out: its answers are asked again.
+    under way.
 
     Returns:
         what was taken in.
@@ -117,30 +164,14 @@ def take_up(
         DisagreementError: two runs have different answers to one request.
         ShardError, JournalError: this node's disk is full or refuses.
     """
-    fetched = local.folder / "fetched.sqlite"
-    copies = []
-    for copy in shared:
-        try:
-            copy.check()
-        except ShardError as error:
-            sys.stderr.write(f"left out: {error}\n")
-            continue
-        try:
-            shutil.copyfile(copy.file, fetched)
-        except OSError as error:
-            raise ShardError(
-                f"{local.folder}: earlier answers cannot be brought to {node()} ({error.strerror}); free space there"
-            ) from error
-        if _taken_in(journal, fetched, copy.manifest.words):
-            copies.append(copy)
-        fetched.unlink()
+    taken = [copy for copy in shared if taken_in(journal, copy, local.folder)]
     killed = [
         one
         for one in left
         if not one.journal.is_file()
         or _taken_in(journal, one.journal, f"the run that was killed and left {one.folder}")
     ]
-    return copies, killed
+    return taken, killed
 
 
 def _taken_in(journal: Journal, other: Path, name: str) -> bool:
@@ -233,6 +264,9 @@ class Copier:
             for local in self.left:
                 local.remove()
                 local.close()
+                if not (self.folder / f"{local.folder.name}.json").exists():
+                    with contextlib.suppress(OSError):
+                        clear(self.folder, local.folder.name)
             self.left = ()
         return made
 

@@ -13,6 +13,7 @@ from stablechoice.errors import DataError, JournalError
 from stablechoice.journal import Journal
 from stablechoice.shards.failure import ShardError
 from stablechoice.shards.manifest import Manifest
+from stablechoice.shards.part import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,22 @@ class ShardCopy:
                 f"says {self.manifest.sha256}; {advice}"
             )
 
+    def check_place(self, study: str, part: Part) -> None:
+        """Compare what the manifest says it is with the folder that it lies in.
+
+        Args:
+            study, part: what the folder is for.
+
+        Raises:
+            ShardError: the copy was moved here, or its folder renamed.
+        """
+        if (self.manifest.study, self.manifest.part) != (study, str(part)):
+            raise ShardError(
+                f"{self.folder / self.manifest.run}.json: is of {self.manifest.words} of study {self.manifest.study}, "
+                f"and lies in the folder of {part.words} of study {study}: it was moved, or the folder renamed; put it "
+                f"back with its {self.manifest.file}, or remove both"
+            )
+
     def opened(self) -> Journal:
         """The journal, for reading.
 
@@ -57,9 +74,18 @@ class ShardCopy:
         return Journal.read_only(self.file)
 
     def remove(self) -> None:
-        """Remove a copy that another one contains; its manifest goes first, so that no half of it is taken for one."""
-        (self.folder / f"{self.manifest.run}.json").unlink(missing_ok=True)
-        _clear(self.folder, self.manifest.run)
+        """Remove a copy that another one contains; its manifest goes first, so that no half of it is taken for one.
+
+        A run that is still going may have made a newer one meanwhile: that one stays.
+        """
+        path = self.folder / f"{self.manifest.run}.json"
+        try:
+            if Manifest.read(path) != self.manifest:
+                return
+            path.unlink()
+        except (ShardError, FileNotFoundError):
+            return
+        self.file.unlink(missing_ok=True)
 
 
 def copies(folder: Path) -> list[ShardCopy]:
@@ -68,7 +94,14 @@ def copies(folder: Path) -> list[ShardCopy]:
     Raises:
         ShardError: a manifest cannot be read.
     """
-    return [ShardCopy(folder, Manifest.read(path)) for path in sorted(folder.glob("*.json"))]
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            found.append(ShardCopy(folder, Manifest.read(path)))
+        except ShardError:
+            if path.exists():  # else a run that contains it has removed it since
+                raise
+    return found
 
 
 def sha256_of(path: Path) -> str:
@@ -112,8 +145,13 @@ def put_journal(journal: Journal, target: Path) -> str:
     return digest
 
 
-def _clear(folder: Path, run: str, but: str = "") -> None:
-    """Remove a run's journals that no manifest names (any more)."""
+def clear(folder: Path, run: str, but: str = "") -> None:
+    """Remove a run's journals that no manifest names (any more).
+
+    Args:
+        run: this one, or one that is known to have ended: one that is going may be about to name a file.
+        but: the file that is named.
+    """
     for path in (*folder.glob(f"{run}.*.sqlite"), *folder.glob(f".{run}.*.tmp")):
         if path.name != but:
             path.unlink(missing_ok=True)
@@ -139,7 +177,9 @@ def put(folder: Path, journal: Journal, manifest: Manifest, contained: Iterable[
         made.manifest.write(folder / f"{manifest.run}.json")
     except DataError as error:
         raise ShardError(f"{error}") from error
-    _clear(folder, manifest.run, but=name)
-    for one in contained:
-        one.remove()
+    # The copy is made: what cannot be taken away now lies there twice, and counts once.
+    with contextlib.suppress(OSError):
+        clear(folder, manifest.run, but=name)
+        for one in contained:
+            one.remove()
     return made

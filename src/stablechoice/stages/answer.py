@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from stablechoice.driver import run as drive
 from stablechoice.engines.engine import Engine
 from stablechoice.engines.offer import Offering
 from stablechoice.engines.purse import purse_of_run
-from stablechoice.errors import ConfigError, EngineError, ModelError
+from stablechoice.errors import ConfigError, DataError, EngineError, ModelError
 from stablechoice.journal import Journal
 from stablechoice.progress import Advance, Meter, duration
 from stablechoice.runtime.provenance import machine, packages, source_state, write_provenance
@@ -37,12 +37,26 @@ MATCHED = "matched"
 """On the command line of a model that is answered beside others, `matched=later`: leave what other models match."""
 
 
+def retries(words: Iterable[str]) -> bool:
+    """Whether the command line asks for what failed once more.
+
+    Raises:
+        ConfigError: it asks for something else to be tried again.
+    """
+    found = [word for word in words if word.startswith("retry=")]
+    if unknown := [word for word in found if word != RETRY]:
+        raise ConfigError(
+            f"{unknown[0]}: nothing of that kind is asked again; {RETRY} asks what came back without an answer"
+        )
+    return bool(found)
+
+
 def _answer_model(
     configuration: Configuration, journal: Journal, model: str, plans: list[CellPlan], record: str
 ) -> bool:
     """Answer one model's cells; True when all of them are complete."""
     start = time.monotonic()
-    if RETRY in configuration.overrides:
+    if retries(configuration.overrides):
         known = [one for cell in plans for one in plan(cell, journal.lookup)]
         journal.forget_failures([one.key for one in known if one.response and one.response.status != "ok"])
     with closing(engine_of(configuration, plans)) as engine:
@@ -95,7 +109,13 @@ def _record_run(
         "packages": packages(),
         "source": source_state(configuration.root),
     }
-    write_provenance(path, facts)
+    try:
+        write_provenance(path, facts)
+    except DataError as error:
+        if part_of(configuration) is None:
+            raise
+        # Answers are safe on the shard's node, and its other models can be asked: its last copy says what became of it.
+        sys.stderr.write(f"{model}: what this run used is not on record: {error}\n")
 
 
 def _earlier(path: Path) -> list[dict[str, Any]]:
@@ -184,4 +204,5 @@ def _answer_study(configuration: Configuration) -> bool:
 
 
 def run(overrides: Sequence[str]) -> int:
+    retries(overrides)  # a word that means nothing is told before anything is asked
     return 0 if answer_study(Configuration(tuple(overrides))) else 1

@@ -26,6 +26,11 @@ def run(overrides: Sequence[str]) -> int:
     wheels = Path(words["wheels"]) if "wheels" in words else None
     if wheels is not None and not wheels.is_dir():
         raise ConfigError(f"wheels={wheels}: no such folder")
+    if wheels is not None:
+        # The image is built in the repository's root, wherever this is run; a definition file splits paths at spaces.
+        wheels = wheels.resolve()
+        if any(character.isspace() for character in str(wheels)):
+            raise ConfigError(f"wheels={wheels}: a definition file takes no path with white space; move the folder")
     root = find_root()
     for one in KINDS if kind is None else (kind,):
         path = root / "build" / f"stablechoice-{one}.def"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,17 +18,17 @@ from stablechoice.errors import ConfigError, StablechoiceError
 from stablechoice.generations import Generation
 from stablechoice.journal import Journal
 from stablechoice.request import Response
-from stablechoice.runtime.provenance import source_state
 from stablechoice.shards.failure import DisagreementError, ShardError
 from stablechoice.shards.part import Part
-from stablechoice.shards.place import Place, launches, shared_folder
+from stablechoice.shards.place import Place, all_launches, count, launches, shared_folder
 from stablechoice.shards.proof import Count, check_asked, check_complete, remarks, surveyed
 from stablechoice.shards.shard_copy import ShardCopy, copies
 from stablechoice.shards.union import Source, Union, settled
 from stablechoice.stages.settings import settings
-from stablechoice.stages.shard import plans_of
+from stablechoice.stages.shard import plans_of, source_of
 
 _ROWS = 10_000
+_STAGED = ".merge-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class _Merge:
     places: Sequence[Place]
     main: Journal
     staged: Journal
-    commit: str | None
+    source: Mapping[str, Any]
 
     def shard(self, place: Place, part: Part, cells: Sequence[CellPlan], today: Mapping[str, Any]) -> Count:
         """Prove one shard and stage its answers.
@@ -54,19 +57,21 @@ class _Merge:
         found = copies(place.part(part))
         if not found:
             raise ShardError(f"{name}: never ran, {place.part(part)} has no copy; launch the study again")
+        for copy in found:
+            copy.check_place(place.study, part)
         with _Opened(found) as sources:
             union = Union(sources)
             manifests = [copy.manifest for copy in found]
             count = Count()
             for cell in cells:
                 planned = plan(cell, union.lookup)
-                check_asked(cell, planned, manifests, today, self.commit)
-                check_complete(name, cell, planned, manifests[-1])
+                check_asked(cell, planned, manifests, today, self.source)
+                check_complete(name, cell, planned, manifests)
                 count += Count.of(planned)
                 rows = [Generation(one.key, one.request, one.response) for one in planned if one.response is not None]
                 for start in range(0, len(rows), _ROWS):
                     self._stage(name, cell, rows[start : start + _ROWS])
-            for remark in remarks(manifests, today, self.commit):
+            for remark in remarks(manifests, today, self.source):
                 sys.stderr.write(f"{remark}\n")
         return count
 
@@ -123,9 +128,10 @@ class _Opened:
 
 def _shards_word(overrides: Sequence[str]) -> tuple[tuple[str, ...], int | None]:
     named = [o.partition("=")[2] for o in overrides if o.startswith("shards=")]
-    if named and not named[-1].isdigit():
-        raise ConfigError(f"shards={named[-1]}: must be a whole number")
-    return tuple(o for o in overrides if not o.startswith("shards=")), int(named[-1]) if named else None
+    number = count(named[-1]) if named else None
+    if named and number is None:
+        raise ConfigError(f"shards={named[-1]}: must be a whole number of at least 1")
+    return tuple(o for o in overrides if not o.startswith("shards=")), number
 
 
 def _prove(merge: _Merge) -> Count:
@@ -152,24 +158,50 @@ def _prove(merge: _Merge) -> Count:
     return total
 
 
+def _places(shared: Path, study: str, shards: int | None, model: str | None) -> list[Place]:
+    """The launches to merge.
+
+    Raises:
+        ShardError: there is none of the kind.
+    """
+    found = [one for one in launches(shared, study, shards) if model in (None, one.model)]
+    if not found:
+        others = "; ".join(one.words for one in all_launches(shared, study))
+        wanted = f"{f', model {model} alone' if model else ''}{f', {shards} shards' if shards else ''}"
+        raise ShardError(
+            f"{shared / study}: nothing was launched of study {study}{wanted}; "
+            f"{f'there is: {others}' if others else '`stablechoice launch` does'}"
+        )
+    return found
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[Path]:
+    """A folder for what is staged, beside the journal; one merge at a time, which takes away what killed ones left."""
+    with (folder / "merge.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for left in folder.glob(f"{_STAGED}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=_STAGED) as made:
+            yield Path(made)
+
+
 def run(overrides: Sequence[str]) -> int:
     rest, shards = _shards_word(overrides)
     configuration = Configuration(rest)
     study = configuration.checked()
-    shared = shared_folder(configuration.root)
-    places = launches(shared, study.key, shards)
-    places = [place for place in places if configuration.chosen("model") in (None, place.model)]
-    if not places:
-        raise ShardError(f"{shared / study.key}: nothing was launched of study {study.key}; `stablechoice launch` does")
+    places = _places(shared_folder(configuration.root), study.key, shards, configuration.chosen("model"))
     for place in places:
         if place.model is not None and place.model not in study.models:
             raise ConfigError(f"{place.folder}: is of model {place.model!r}, which the study lacks; remove that folder")
     journal = configuration.layout().journal
-    with Journal.open(journal) as main, tempfile.TemporaryDirectory(dir=journal.parent, prefix=".merge-") as folder:
-        file = Path(folder) / "staged.sqlite"
+    with Journal.open(journal) as main, _alone(journal.parent) as folder:
+        file = folder / "staged.sqlite"
         with Journal.open(file) as staged:
-            merge = _Merge(configuration, places, main, staged, source_state(configuration.root)["commit"])
+            merge = _Merge(configuration, places, main, staged, source_of(configuration))
             total = _prove(merge)
+        if found := main.differing(file):  # asked meanwhile by `stablechoice answer`
+            raise DisagreementError(*found, "the main journal", "a shard")
         new = main.take_in(file)
         left, _ = surveyed(plans_of(configuration, study.models, None), main.lookup)
     sys.stdout.write(

@@ -12,7 +12,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
+import stablechoice
+from stablechoice.artifact.package_code import code_sha256
 from stablechoice.cell_plan import CellPlan
 from stablechoice.configuration import Configuration
 from stablechoice.errors import ConfigError, JournalError, StablechoiceError
@@ -24,8 +27,7 @@ from stablechoice.shards.manifest import Manifest
 from stablechoice.shards.part import Part
 from stablechoice.shards.place import Place, shared_folder
 from stablechoice.shards.proof import surveyed
-from stablechoice.shards.run import Copier, Local, begin, default_scratch, job, node, take_known, take_up
-from stablechoice.shards.shard_copy import copies
+from stablechoice.shards.run import Copier, Local, begin, default_scratch, job, node, sound_copies, take_known, take_up
 from stablechoice.stages.answer import answer_study
 from stablechoice.stages.asked import asked_plans, part_of, questions_of
 from stablechoice.stages.settings import settings
@@ -50,6 +52,33 @@ def _seconds(minutes: str) -> float:
     if not 0 < seconds < float("inf"):
         raise ConfigError(f"copy_minutes={minutes}: must be a number of minutes above 0")
     return seconds
+
+
+def _scratch(named: str | None) -> Path:
+    """The folder for journals on this node's own disk.
+
+    Raises:
+        ConfigError: a variable in it is not set here, or it is relative: both would lie in the repository, which nodes
+            share.
+    """
+    if not named:
+        return default_scratch()
+    if "$" in named:
+        raise ConfigError(
+            f"scratch={named}: names a variable that is not set on {node()}; name a folder or a variable that is there "
+            "on every node"
+        )
+    if not named.startswith("/"):
+        raise ConfigError(f"scratch={named}: must be a whole path, from / on, to a folder on the node's own disk")
+    return Path(named)
+
+
+def source_of(configuration: Configuration) -> dict[str, Any]:
+    """Commit, whether tracked files differ from it, and the hash of the code that runs, other packages' strategies
+    included: it tells uncommitted edits apart, too."""
+    further = configuration.planned_words(*configuration.study.strategies).get("package", "")
+    code = [code_sha256(Path(stablechoice.__file__).parent), further]
+    return source_state(configuration.root) | {"code": hashlib.sha256("\n".join(code).encode()).hexdigest()}
 
 
 def models_of(configuration: Configuration) -> list[str]:
@@ -77,15 +106,17 @@ def plans_of(configuration: Configuration, models: Sequence[str], part: Part | N
 
 @contextmanager
 def _one_warning() -> Iterator[None]:
-    """Let the first signal that asks this process to end through, and no further one: it ends in order then."""
+    """Let the first signal that asks this process to end through, and no further one: it ends in order then.
+
+    None is let through once answering has ended (`_undisturbed`): the last copy is what they ask for.
+    """
     stopped = False
 
     def stop(number: int, _: FrameType | None) -> None:
         nonlocal stopped
         if not stopped:
             stopped = True
-            for one in _STOPPING:
-                signal.signal(one, signal.SIG_IGN)
+            _undisturbed()
             raise KeyboardInterrupt(f"stopped by {signal.Signals(number).name}")
 
     before = {one: signal.signal(one, stop) for one in _STOPPING}
@@ -97,15 +128,28 @@ def _one_warning() -> Iterator[None]:
             signal.signal(one, handler)
 
 
+def _undisturbed() -> None:
+    """Take no further signal that asks this process to end."""
+    for one in _STOPPING:
+        signal.signal(one, signal.SIG_IGN)
+
+
 def _answered(configuration: Configuration) -> tuple[int, str]:
     """Answer the part: the exit code, and why it is not complete."""
     try:
-        complete = answer_study(configuration)
+        try:
+            complete = answer_study(configuration)
+        finally:
+            _undisturbed()
     except KeyboardInterrupt as stopped:
         return 130, str(stopped.__cause__ or stopped) or "interrupted"
     except StablechoiceError as error:
         sys.stderr.write(f"stablechoice shard: {error}\n")
         return 1, str(error)
+    except OSError as error:
+        said = f"{error.filename or 'the system'}: {error.strerror or error}"
+        sys.stderr.write(f"stablechoice shard: {said}; free space or mend permissions there, then launch again\n")
+        return 1, said
     return (0, "") if complete else (1, "some models could not be asked; its log says why")
 
 
@@ -117,7 +161,7 @@ def run(overrides: Sequence[str]) -> int:
     if part is None:
         raise ConfigError("a shard is named by part=, for example part=3/8")
     configuration.checked()
-    scratch = Path(own["scratch"]) if own.get("scratch") else default_scratch()
+    scratch = _scratch(own.get("scratch"))
     with _one_warning():
         return _run(configuration, part, scratch, seconds)
 
@@ -132,7 +176,7 @@ def _run(configuration: Configuration, part: Part, scratch: Path, seconds: float
         # Read by everything below, and by the processes that hosted models are asked in.
         os.environ["STABLECHOICE_JOURNAL"] = str(local.folder)
         with Journal.open(local.journal) as journal:
-            before, left = take_up(journal, local, copies(folder), left)
+            before, left = take_up(journal, local, sound_copies(place, part), left)
             plans = plans_of(configuration, models, part)
             known = take_known(journal, plans, place.known)
             sys.stderr.write(
@@ -142,7 +186,7 @@ def _run(configuration: Configuration, part: Part, scratch: Path, seconds: float
             manifest = Manifest(
                 study=study, part=str(part), run=local.folder.name, node=node(), job=job(), copy=0, file="", sha256="",
                 complete=False, ended="", requests=0, answered=0, failed=0,
-                configuration=settings(configuration, models), source=source_state(configuration.root),
+                configuration=settings(configuration, models), source=source_of(configuration),
                 continues=tuple(one.manifest.run for one in before),
             )  # fmt: skip
             with Copier(folder, journal, manifest, before, left, seconds) as copier:
