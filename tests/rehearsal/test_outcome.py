@@ -9,6 +9,7 @@ import pytest
 from stablechoice.rehearsal.failure import RehearsalError
 from stablechoice.rehearsal.outcome import expected_accuracies, outcome, read_verdicts, shown
 from stablechoice.rehearsal.published_model import TITLES, figures_of
+from stablechoice.report.claims import claims
 from tests.rehearsal.questions import published
 
 WRONG, RIGHT = "GPT-4.1 mini (simulated)", "Qwen2.5-7B (simulated)"
@@ -59,6 +60,17 @@ def test_a_wrong_model_that_passes_and_a_right_one_that_does_not_are_both_unexpe
         f"Table 1 · MMLU · {RIGHT} · Direct · flip: differs",
         f"Table 1 · MMLU · {WRONG} · Direct · accuracy: reproduced, expected was differs",
     )
+
+
+def test_a_printed_number_of_the_rehearsed_cells_that_was_not_compared_is_unexpected() -> None:
+    titles = {"mmlu": "MMLU", "gpt-4.1-mini": WRONG}
+    none = outcome({}, published(), {}, None, titles).unexpected
+    printed = [one for one in claims(published()) if (one.model, one.benchmark) == ("gpt-4.1-mini", "mmlu")]
+    assert len(none) == len(printed) > 70
+    assert f"Table 1 · MMLU · {WRONG} · Direct · accuracy: not compared" in none
+    assert f"Text · MMLU · {WRONG} · IHS · rstd_canonical_order: not compared" in none
+    one = outcome({_place(WRONG): "reproduced"}, published(), {}, None, titles)
+    assert len(one.unexpected) == len(printed) - 1
 
 
 def test_too_few_questions_to_tell_two_models_apart_are_said_to_be() -> None:

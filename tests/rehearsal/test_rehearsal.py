@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from stablechoice.rehearsal.failure import RehearsalError
 from stablechoice.rehearsal.rehearsal import MARK, Rehearsal
 from stablechoice.stages import prepare, sample
 from tests.conftest import ROOT
+from tests.disks import small_disk
 
 
 def _rehearsal(tmp_path: Path, **more: object) -> Rehearsal:
@@ -46,6 +48,11 @@ def test_the_study_keeps_its_strategies_and_gets_simulated_models_of_the_same_ke
     assert model.simulated
     assert model.title == "GPT-4.1 mini"
     assert "rehearsed with simulated models" in study.title
+
+
+def test_the_folder_of_the_results_says_that_they_are_simulated(laid_out: Rehearsal) -> None:
+    said = (laid_out.place / "data/paper/SIMULATED.md").read_text(encoding="utf-8")
+    assert "No language model was asked" in said
 
 
 def test_questions_that_are_not_at_hand_are_generated_and_say_so(laid_out: Rehearsal) -> None:
@@ -114,6 +121,16 @@ def test_a_second_rehearsal_of_a_place_is_refused_and_changes_nothing_there(tmp_
         assert [path.name for path in first.place.iterdir()] == [MARK]
     with second.alone():
         second.lay_out()
+
+
+def test_a_disk_too_small_for_the_configuration_is_named_in_one_line(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "small", "300k") as disk:
+        made = Rehearsal(root=ROOT, place=disk / "place", models=("gpt-4.1-mini",), benchmarks=("mmlu",))
+        with pytest.raises(RehearsalError) as raised:
+            made.lay_out()
+    said = str(raised.value)
+    assert re.search(r"place: conf cannot be copied to it: .*No space left.*; free space there", said)
+    assert len(said) < 600
 
 
 def test_what_is_forgotten_is_the_places_own_and_nothing_that_it_links_to(tmp_path: Path) -> None:

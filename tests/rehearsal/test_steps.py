@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from stablechoice.rehearsal.failure import RehearsalError
-from stablechoice.rehearsal.steps import Runner, Step
+from stablechoice.rehearsal.steps import PEAK, Runner, Step, read_peak
 from tests.conftest import ROOT
 
 
@@ -32,6 +34,15 @@ def test_a_process_that_fails_ends_the_step_and_names_its_log(runner: Runner, tm
         RehearsalError, match=r"step odd \(analyse study=nowhere\) ended with code 1: .*nowhere.*odd\.log"
     ):
         runner.run(Step("odd", (("analyse", "study=nowhere"),)))
+
+
+def test_on_a_full_disk_a_steps_own_sentence_is_its_last_word(tmp_path: Path) -> None:
+    told = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "STABLECHOICE_ROOT": str(ROOT), PEAK: "/dev/full"}
+    command = [sys.executable, "-m", "stablechoice.stages.rehearsed_step", "analyse", "study=nowhere"]
+    ended = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.strip().splitlines()[-1].startswith("stablechoice analyse: ")
+    assert read_peak(tmp_path / "never-written.peak") == 0.0
 
 
 def test_a_code_that_is_allowed_is_no_failure(runner: Runner) -> None:

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from stablechoice.cell_name import CellName
 from stablechoice.measures.result import Analysis, Repeats
 from stablechoice.report.claims import Claim, claims, half_unit
-from stablechoice.report.compare import TOLERANCES, Comparison, compare, judge, tallies
+from stablechoice.report.compare import TOLERANCES, Comparison, compare, judge, other_sizes, tallies
 from stablechoice.report.compare_tables import comparison_tables
 from stablechoice.report.extras import Extras, Relational
 from stablechoice.report.formats import to_csv
 from stablechoice.report.published import Published, load_published
 from stablechoice.report.study import Entry, Level, Study, whole_grid
-from stablechoice.report.table import Value, display, number
+from stablechoice.report.table import Table, Value, display, number
 
 from .small_study import ARC, DIRECT, MMLU, TWO_STAGE, difference, drawn, estimate
 
@@ -236,3 +236,23 @@ def test_a_study_of_other_models_has_a_summary_only(published: Published) -> Non
         "published_summary"
     ]
     assert {one.because for one in comparisons} == {"not in this study"}
+
+
+def test_other_numbers_of_questions_than_the_papers_are_said_beside_the_verdicts(published: Published) -> None:
+    assert published.questions == {"mmlu": 1140, "arc_challenge": 1172}  # PROTOCOL 2: sizes of the papers' samples
+    analysis, study = reproducing()
+    whole = compare(analysis, study, published)
+    assert other_sizes(whole, {"mmlu": "MMLU"}) == ""
+    assert not any("Not the papers' number" in note for note in tables_of(whole, study)[0].notes)
+    # Eight of eight right: an interval from 63 to 100 %, in which nearly every printed accuracy lies.
+    few = estimate(mini(), "accuracy", 100.0, (63.06, 100.0), counts=(8, 8), questions=8)
+    cut = compare(replace(analysis, estimates=(few, *analysis.estimates[2:])), study, published)
+    one = found(cut, "1", "Direct", "accuracy")
+    assert (one.verdict, one.questions, one.theirs) == ("reproduced", 8, 1140)
+    said = "Not the papers' number of questions: MMLU 8 of 1,140. Of fewer questions intervals are wider"
+    for table in tables_of(cut, study):
+        assert any(note.startswith(said) for note in table.notes), table.key
+
+
+def tables_of(comparisons: list[Comparison], study: Study) -> list[Table]:
+    return comparison_tables(comparisons, study, resamples=10_000, seed=42)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -46,7 +47,10 @@ def main(host: str, port: str, *flags: str) -> None:
             self.end_headers()
             self.wfile.write(body)
 
-    ThreadingHTTPServer((host, int(port)), Handler).serve_forever()
+    class Server(ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+    Server((host, int(port)), Handler).serve_forever()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,10 @@ import pytest
 from stablechoice.configuration import Configuration
 from stablechoice.errors import ConfigError, EngineError
 from stablechoice.request import Address, Decoding, Request, canonical_json
+from stablechoice.runtime.daemon import Daemon
 from stablechoice.runtime.served import ServedEngine
 from tests.conftest import ROOT
+from tests.runtime.conftest import BASE
 
 SERVER = str(Path(__file__).with_name("serving.py"))
 COMMAND = [sys.executable, SERVER, "{host}", "{port}"]
@@ -28,13 +30,13 @@ DECODING = Decoding(0.0, 16)
 REQUESTS = [Request(f"{n:016x}", Address("direct_mcq"), f"Question {n}?") for n in range(6)]
 
 
-def engine(base_url: str = "http://127.0.0.1:0/v1", **start: Any) -> ServedEngine:
+def engine(base_url: str = "http://127.0.0.1:0/v1", *, limits: Mapping[str, Any] = QUICK, **start: Any) -> ServedEngine:
     return ServedEngine(
         model={"key": "big", "served_as": "big-70b", "root": str(ROOT)},
         name="own",
         base_url=base_url,
         start={"command": COMMAND, "ready": "/health", **start},
-        limits=QUICK,
+        limits=limits,
     )
 
 
@@ -55,7 +57,17 @@ def alive(pid: int) -> bool:
 
 def servers() -> set[int]:
     """Processes that run this room's server."""
-    found = subprocess.run(["pgrep", "-f", SERVER], capture_output=True, text=True, check=False).stdout.split()
+    return running(SERVER)
+
+
+def children() -> set[int]:
+    """Processes that such servers started."""
+    return running(r"import time; time\.sleep\(600\)$")
+
+
+def running(pattern: str) -> set[int]:
+    """Live processes by their command line."""
+    found = subprocess.run(["pgrep", "-f", pattern], capture_output=True, text=True, check=False).stdout.split()
     return {int(pid) for pid in found if alive(int(pid))}
 
 
@@ -88,6 +100,7 @@ def test_facts_name_the_server_its_version_and_its_flags(opened: list[ServedEngi
         options={"tensor-parallel-size": 8, "quantization": "fp8", "child": None, "enforce-eager": False},
         version_command=[sys.executable, "-c", "print('starting'); print('1.2.3')"],
         within=["env", "A=1"],
+        environment={"B": "2"},
     )
     opened.append(one)
     list(one.answer(REQUESTS[:1], DECODING))
@@ -96,7 +109,9 @@ def test_facts_name_the_server_its_version_and_its_flags(opened: list[ServedEngi
         "command": COMMAND,
         "flags": ["--quantization", "fp8", "--tensor-parallel-size", "8"],
         "within": ["env", "A=1"],
+        "environment": {"B": "2"},
         "version": "1.2.3",
+        "told": [{"version": None, "model": None}],
     }
     assert facts["served"] == [{"model": "big-70b", "provider": "", "answers": 1}]
     assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d+/v1", facts["base_url"])
@@ -118,6 +133,45 @@ def test_another_version_than_the_one_asked_for_is_refused() -> None:
     one = engine(version_command=[sys.executable, "-c", "print('1.2.3')"], version="1.2.4")
     with pytest.raises(EngineError, match=r"asks for 1\.2\.4, and .* here is 1\.2\.3; install that version"):
         list(one.answer(REQUESTS, DECODING))
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("import sys; print('1.2'); sys.exit('no such option')", "ended with exit code 1, saying 'no such option'"),
+        ("pass", "ended with exit code 0, saying ''"),
+        ("import time; time.sleep(600)", r"did not end within 0\.02 minutes"),
+    ],
+)
+def test_a_version_that_cannot_be_told_is_named_and_nothing_is_started(program: str, said: str) -> None:
+    before = servers()
+    one = engine(version_command=[sys.executable, "-c", program], ready_minutes=0.02)
+    with pytest.raises(EngineError, match=rf"{said}.*version is not known; mend 'version_command' there, or set it to"):
+        list(one.answer(REQUESTS, DECODING))
+    assert servers() == before
+
+
+def test_a_program_that_is_installed_beside_ours_needs_no_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: list[ServedEngine]
+) -> None:
+    (tmp_path / "own-server").write_text(f'#!/bin/sh\nexec {sys.executable} {SERVER} "$@"\n', "utf-8")
+    (tmp_path / "own-server").chmod(0o755)
+    (tmp_path / "python").symlink_to(sys.executable)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    one = engine(command=["own-server", "{host}", "{port}"])
+    opened.append(one)
+    assert len(list(one.answer(REQUESTS, DECODING))) == 6
+
+
+def test_an_address_of_the_newer_protocol_is_asked_as_any(opened: list[ServedEngine]) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError as error:
+        pytest.skip(f"this machine has no IPv6: {error}")
+    one = engine("http://[::1]:0/v1")
+    opened.append(one)
+    assert len(list(one.answer(REQUESTS, DECODING))) == 6
+    assert re.fullmatch(r"http://\[::1\]:[1-9]\d+/v1", one.facts()["base_url"])
 
 
 def test_a_port_that_is_taken_is_named() -> None:
@@ -153,6 +207,21 @@ def test_a_server_that_dies_in_the_middle_is_named_and_what_it_answered_stands(o
         list(one.answer(REQUESTS[3:], DECODING))
 
 
+def test_a_server_that_died_is_not_waited_for(opened: list[ServedEngine]) -> None:
+    # With waits of a minute between tries this test would not end; the first connection fails while it is dying.
+    patient = {"attempts": 10, "first_wait_seconds": 60.0, "longest_wait_seconds": 60.0, "concurrency": 1}
+    one = engine(limits=patient)
+    opened.append(one)
+    before = servers()
+    list(one.answer(REQUESTS[:1], DECODING))
+    (pid,) = servers() - before
+    os.kill(pid, signal.SIGKILL)
+    while alive(pid):
+        time.sleep(0.01)
+    with pytest.raises(EngineError, match="the server ended by SIGKILL while it was asked"):
+        list(one.answer(REQUESTS[1:], DECODING))
+
+
 def test_a_server_that_is_killed_is_named_by_its_signal(opened: list[ServedEngine]) -> None:
     before = servers()
     one = engine()
@@ -164,18 +233,23 @@ def test_a_server_that_is_killed_is_named_by_its_signal(opened: list[ServedEngin
         list(one.answer(REQUESTS[1:], DECODING))
 
 
-def test_a_program_that_is_missing_is_named() -> None:
-    with pytest.raises(EngineError, match=r"no-such-server is not here; install it, name a container"):
-        list(engine(command=["no-such-server"]).answer(REQUESTS, DECODING))
-    with pytest.raises(EngineError, match=r"the folder .*nowhere is not here"):
-        list(engine(folder="nowhere").answer(REQUESTS, DECODING))
+@pytest.mark.docker
+def test_a_container_ends_with_a_run_that_is_killed(daemon: Daemon) -> None:
+    from docker.errors import ImageNotFound
 
+    try:
+        daemon.client.images.get(BASE)
+    except ImageNotFound:
+        pytest.skip(f"the engine has no {BASE}")
 
-def test_a_server_ends_with_the_run_that_started_it() -> None:
-    before = servers()
+    def containers() -> list[str]:
+        return [one.short_id for one in daemon.client.containers.list(filters={"ancestor": BASE})]
+
+    before = containers()
+    within = ["docker", "run", "--rm", "--init", "--network", "host", "-v", f"{Path(SERVER).parent}:/s:ro", BASE]
     program = (
         "from tests.runtime.test_server import *\n"
-        "one = engine()\n"
+        f"one = engine(command=['python3', '/s/serving.py', '{{host}}', '{{port}}'], within={within})\n"
         "list(one.answer(REQUESTS[:1], DECODING))\n"
         "print('asked', flush=True)\n"
         "time.sleep(600)\n"
@@ -184,11 +258,42 @@ def test_a_server_ends_with_the_run_that_started_it() -> None:
     run = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
     assert run.stdout is not None
     assert run.stdout.readline() == "asked\n"
-    assert len(servers() - before) == 1
+    assert len(containers()) == len(before) + 1
+    run.kill()
+    run.communicate()
+    deadline = time.monotonic() + 30
+    while containers() != before:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def test_a_program_that_is_missing_is_named() -> None:
+    with pytest.raises(EngineError, match=r"no-such-server is not here; install it, name a container"):
+        list(engine(command=["no-such-server"]).answer(REQUESTS, DECODING))
+    with pytest.raises(EngineError, match=r"the folder .*nowhere is not here"):
+        list(engine(folder="nowhere").answer(REQUESTS, DECODING))
+
+
+@pytest.mark.parametrize("within", [[], ["sh", "-c", '"$@"; true', "wrapped"]])
+def test_a_server_and_what_it_started_end_with_a_run_that_is_killed(within: list[str]) -> None:
+    before, started = servers(), children()
+    program = (
+        "from tests.runtime.test_server import *\n"
+        f"one = engine(options={{'child': 1}}, within={within})\n"
+        "list(one.answer(REQUESTS[:1], DECODING))\n"
+        "print('asked', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    run = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
+    assert run.stdout is not None
+    assert run.stdout.readline() == "asked\n"
+    assert len(servers() - before) == 1 + bool(within)
+    assert len(children() - started) == 1
     run.kill()
     run.communicate()
     deadline = time.monotonic() + 20
-    while servers() != before:
+    while servers() != before or children() != started:
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -202,16 +307,32 @@ def test_a_server_ends_with_the_run_that_started_it() -> None:
         ({"ready_minutes": 0}, "key 'ready_minutes' must be a number of at least 0.01"),
         ({"flags": {}}, "unknown key 'flags'; allowed: command, options"),
         ({"environment": {"A": 1}}, r"key 'environment\.A' must be a text"),
+        ({"options": {"port": 9000}}, "options: key 'port' is what 'base_url' says"),
+        ({"options": {"dtype": "auto", "--dtype": "half"}}, "options: key '--dtype' must be a flag's name"),
+        ({"options": {"api-key": "sk-1"}}, "options: api-key holds a secret"),
+        ({"within": ["docker", "run", "-e", "HF_TOKEN=hf_1"]}, "within: HF_TOKEN holds a secret"),
+        ({"environment": {"HF_TOKEN": "hf_1"}}, "environment: HF_TOKEN holds a secret"),
+        ({"within": ["docker", "run", "--rm", "image"]}, "within: add --init after docker run"),
+        ({"within": ["/usr/bin/podman", "run", "--init", "-d", "image"]}, "within: a detached container is not ended"),
     ],
 )
 def test_a_start_that_is_written_wrongly_is_refused_by_file_and_key(start: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=rf"conf/engine/own\.yaml, start: {said}"):
+    with pytest.raises(ConfigError, match=rf"conf/engine/own\.yaml, start[:,] {said}"):
         engine(**start)
 
 
-def test_the_address_is_this_machines() -> None:
-    with pytest.raises(ConfigError, match="'base_url' must be an address of this machine"):
-        engine("http://big.example.org:8000/v1")
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("http://big.example.org:8000/v1", "must be an address of this machine"),
+        ("https://127.0.0.1:0/v1", "must begin with http://: the server that the run starts has no certificate"),
+        ("http://[::1/v1", "is no address that can be read"),
+        ("127.0.0.1:8000", "must begin with https:// or http://"),
+    ],
+)
+def test_the_address_is_this_machines_and_one_that_can_be_asked(address: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=f"conf/engine/own.yaml: key 'base_url' {said}"):
+        engine(address)
 
 
 _MODEL = """\
@@ -236,6 +357,6 @@ def test_a_models_file_sets_parallelism_and_precision_on_top_of_the_engines_file
     assert identity["server"]["command"] == ["vllm", "serve", "{model}", "--host", "{host}", "--port", "{port}"]
     # The engine's file sets dtype, length and seed; the model's sets the rest.
     assert identity["server"]["flags"] == [
-        "--dtype", "auto", "--kv-cache-dtype", "fp8", "--max-model-len", "8192", "--quantization", "fp8",
-        "--seed", "42", "--tensor-parallel-size", "8",
+        "--dtype", "auto", "--generation-config", "vllm", "--kv-cache-dtype", "fp8", "--max-model-len", "8192",
+        "--quantization", "fp8", "--seed", "42", "--tensor-parallel-size", "8",
     ]  # fmt: skip

@@ -67,6 +67,22 @@ def rehearsed(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> tup
     return place, done.stdout
 
 
+def _rehearsed(*words: str) -> int:
+    """Rehearse in this process, which may take minutes: tests that are ended meanwhile end, and do not fail.
+
+    The command takes SIGTERM as Ctrl-C and ends with 130, and would leave that handler to the tests after it.
+    """
+    handlers = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGUSR2)}
+    try:
+        code = main(["rehearse", *words])
+    finally:
+        for one, handler in handlers.items():
+            signal.signal(one, handler)
+    if code == 130:
+        raise KeyboardInterrupt
+    return code
+
+
 def _command(place: Path) -> list[str]:
     return [sys.executable, "-m", "stablechoice", "rehearse", *CUT, f"place={place}"]
 
@@ -117,7 +133,7 @@ def test_killed_and_run_again_it_writes_the_bytes_of_one_run(
     rehearsed: tuple[Path, str], at_root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = _state(at_root)
-    assert main(["rehearse", *CUT]) == 0, capsys.readouterr()
+    assert _rehearsed(*CUT) == 0, capsys.readouterr()
     assert _state(at_root) == before  # a place of its own: nothing else changes
     assert _hashes(at_root / "build/rehearsal") == _hashes(rehearsed[0])
 
@@ -136,7 +152,7 @@ def test_a_model_with_wrong_figures_differs_and_no_other_does(
     tmp_path: Path, at_root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = tmp_path / "wrong"
-    assert main(["rehearse", *CUT[1:], "models=gpt-4.1-mini,qwen2.5-7b", "wrong=1", f"place={place}"]) == 0
+    assert _rehearsed(*CUT[1:], "models=gpt-4.1-mini,qwen2.5-7b", "wrong=1", f"place={place}") == 0
     said = capsys.readouterr().out
     assert "as expected: gpt-4.1-mini, which answered by the figures of llama-3.1-8b, differs" in said
     differing = {row["model"] for row in _rows(place) if row["verdict"] == "differs"}

@@ -10,6 +10,9 @@ from stablechoice.engines.route import Route
 STOPPED = "the run was stopped"
 """Detail of a request that was never tried since others had failed."""
 
+TOO_SLOW = "no answer within the time limit"
+"""Detail of a try that took too long."""
+
 
 def refused(route: Route, failure: Failure) -> str:
     """The route takes no request at all: its key, the model's name, log-probabilities, or the account's money."""
@@ -51,6 +54,8 @@ def given_up(route: Route, failures: Sequence[Failure], *, proven: bool, limits:
     last = tried[-1]
     proof = "" if proven else ", and none of this run succeeded"
     mend = f"see 'base_url' of {route.engine_file} and 'served_as' of {route.model_file}"
+    if last.detail == TOO_SLOW:
+        mend = f"raise 'timeout_seconds' or lower 'concurrency' in {limits}, or {mend}"
     if not proven and last.kind == "request":
         mend += f"; if only these requests are at fault, set 'settle_unproven' in {limits}"
     return (

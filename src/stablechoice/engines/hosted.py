@@ -213,7 +213,7 @@ class HostedEngine(ABC):
             async with asyncio.timeout(self._limits.timeout_seconds):
                 return await self.send(client, request, decoding)
         except TimeoutError:
-            return Failure("again", "no answer within the time limit", unsure=True)
+            return Failure("again", explanation.TOO_SLOW, unsure=True)
 
     def _money(self, outcome: Outcome) -> float | None:
         """What a try cost; None where that is not known."""

@@ -28,7 +28,7 @@ PREFILLS: dict[str, dict[str, Any] | None] = {
     "continue": {"continue_final_message": True, "add_generation_prompt": False},
 }
 """How a route continues an answer that begins with given words: not at all; by a trailing assistant message; by one
-that the chat template must be told to leave open (vLLM, `transformers serve`)."""
+that the chat template must be told to leave open (vLLM)."""
 
 _MODEL_KEYS = ("key", "root", "served_as", "reports_as", "upstream", "quantization", "precision", "body")
 _OWN_FIELDS = ("model", "messages", "temperature", "max_tokens", "max_completion_tokens", "seed", "n", "stream")

@@ -47,12 +47,12 @@ class Route:
         try:
             parts = urlsplit(url)
             _ = parts.port
-        except ValueError as error:
-            raise ConfigError(f"{where}: key 'base_url' is no address: {error}") from None
+        except ValueError:
+            raise ConfigError(f"{where}: key 'base_url' is no address that can be read; copy it again") from None
         if not url.isascii() or not url.isprintable() or " " in url:
             raise ConfigError(f"{where}: key 'base_url' holds characters that no address has; copy it again")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigError(f"{where}: key 'base_url' must begin with https:// or http:// and a host, not {url!r}")
+            raise ConfigError(f"{where}: key 'base_url' must begin with https:// or http:// and a host")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ConfigError(f"{where}: key 'base_url' must hold an address alone, nothing before @ or after ? or #")
         if parts.scheme == "http" and variable is not None and not _is_loopback(parts.hostname):

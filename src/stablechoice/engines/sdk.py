@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from stablechoice.engines.explanation import TOO_SLOW
 from stablechoice.engines.limits import Limits
 from stablechoice.engines.retry import Failure, classify
 from stablechoice.engines.route import Route
@@ -104,7 +105,7 @@ def failure_of(sdk: Any, error: Exception) -> Failure | Response:
         return classify(error.status_code, error.response.headers, body)
     if isinstance(error, sdk.APITimeoutError):
         connecting = "Connect" in type(error.__cause__).__name__
-        return Failure("again", "no answer within the time limit", unsure=not connecting)
+        return Failure("again", TOO_SLOW, unsure=not connecting)
     if isinstance(error, sdk.APIConnectionError):
         cause = error.__cause__ or error
         connecting = type(cause).__name__ == "ConnectError"

@@ -56,7 +56,11 @@ def read_verdicts(folder: Path) -> dict[Place, str]:
 
 
 def outcome(
-    verdicts: Mapping[Place, str], published: Published, expected: Mapping[Place, str], wrong: str | None
+    verdicts: Mapping[Place, str],
+    published: Published,
+    expected: Mapping[Place, str],
+    wrong: str | None,
+    titles: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Judge the verdicts.
 
@@ -66,12 +70,17 @@ def outcome(
     Args:
         expected: verdicts on the wrong model's accuracies; empty where none is wrong.
         wrong: the wrong model as tables name it.
+        titles: names of the rehearsed models and benchmarks, as tables print them; every number that the papers print
+            of them must have a verdict.
     """
     unexpected = [
         f"{' · '.join(place)}: {verdict}"
         for place, verdict in verdicts.items()
         if place[2] != wrong and verdict != "reproduced"
     ]
+    asked = titles or {}
+    places = [_place(one, asked) for one in claims(published) if one.model in asked and one.benchmark in asked]
+    unexpected += [f"{' · '.join(place)}: not compared" for place in places if place not in verdicts]
     for place, verdict in expected.items():
         if (found := verdicts.get(place, "not compared")) != verdict:
             unexpected.append(f"{' · '.join(place)}: {found}, expected was {verdict}")
@@ -123,7 +132,7 @@ def _key(claim: Claim) -> str:
 
 def _place(claim: Claim, titles: Mapping[str, str]) -> Place:
     return (
-        f"Table {claim.table}",
+        "Text" if claim.table == "text" else f"Table {claim.table}",
         titles[claim.benchmark],
         titles[claim.model],
         claim.strategy,

@@ -41,6 +41,13 @@ _ENGINE_FILE = """\
 _target_: stablechoice.rehearsal.engine.RehearsedEngine
 """
 _COPIED = ("conf", "data/published", "data/manifests")
+_SIMULATED = """\
+# Simulated
+
+Every number, table and figure below this folder comes of a rehearsal: scripted models under the names of real ones,
+which answer by published figures. No language model was asked. Figures' data (`figures/*.csv`) and `metrics.json` name
+models by their keys alone, so that nothing in those files says so.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +109,11 @@ class Rehearsal:
         self._claim()
         for part in _COPIED:
             shutil.rmtree(self.place / part, ignore_errors=True)
-            shutil.copytree(self.root / part, self.place / part)
+            self._copy(part)
         (self.place / "data/sources").mkdir(parents=True, exist_ok=True)
         self.logs.mkdir(exist_ok=True)
         self._write("conf/engine", _ENGINE, _ENGINE_FILE)
+        write_whole(self.place / "data" / STUDY / "SIMULATED.md", _SIMULATED.encode("utf-8"))
         study = self._yaml("study", STUDY)
         study |= {"models": list(self.models), "benchmarks": list(self.benchmarks)}
         study["title"] = f"{study['title']}, rehearsed with simulated models"
@@ -157,6 +165,16 @@ class Rehearsal:
         kept["PYTHONPATH"] = os.pathsep.join(filter(None, [code, kept.get("PYTHONPATH", "")]))
         # Processes stand side by side: threads of their own would only be in each other's way.
         return {"OMP_NUM_THREADS": "1", **kept, "STABLECHOICE_ROOT": str(self.place), "PYTHONHASHSEED": "0"}
+
+    def _copy(self, part: str) -> None:
+        try:
+            shutil.copytree(self.root / part, self.place / part)
+        except shutil.Error as error:  # of all files that could not be copied; the first tells why
+            reason = error.args[0][0][2]
+            raise RehearsalError(
+                f"{self.place}: {part} cannot be copied to it: {reason}; free space there, or name another folder "
+                "(place=FOLDER)"
+            ) from error
 
     def _claim(self) -> None:
         place, root, mark = self.place.resolve(), self.root.resolve(), self.place / MARK

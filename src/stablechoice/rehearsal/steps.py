@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -103,6 +104,7 @@ class Runner:
 
     def _start(self, log: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
         environment = {**self.environment, PEAK: str(log.with_suffix(".peak"))}
+        log.with_suffix(".peak").unlink(missing_ok=True)  # of an earlier rehearsal
         with log.open("wb") as out:
             return subprocess.Popen(
                 [sys.executable, "-m", self.module, *words], env=environment, stdout=out, stderr=subprocess.STDOUT
@@ -128,11 +130,12 @@ def write_peak() -> None:
     """Write this process's largest resident set, in KiB, into the file that `PEAK` names.
 
     What the kernel tells the parent (`ru_maxrss`) would not do: a process starts with the resident set of the one that
-    started it.
+    started it. Where the disk is full, nothing is written: what ended the step is to be its last word.
     """
     named = os.environ.get(PEAK)
     if named is not None:
-        Path(named).write_text(f"{own_peak()}\n", encoding="utf-8")
+        with contextlib.suppress(OSError):
+            Path(named).write_text(f"{own_peak()}\n", encoding="utf-8")
 
 
 def own_peak() -> int:
@@ -143,5 +146,8 @@ def own_peak() -> int:
 
 
 def read_peak(path: Path) -> float:
-    """What `write_peak` wrote, in MiB."""
-    return int(path.read_text(encoding="utf-8")) / 1024
+    """What `write_peak` wrote, in MiB; 0 where it could not."""
+    try:
+        return int(path.read_text(encoding="utf-8")) / 1024
+    except (OSError, ValueError):
+        return 0.0

@@ -54,6 +54,7 @@ class Comparison:
         verdict: see the module's rule. `not run` also stands where the study has no such cell; `because` says so.
         because: what the verdict rests on.
         questions: of our cell; 0 where it has no numbers.
+        theirs: questions of the papers' cell; 0 where no row prints them.
     """
 
     claim: Claim
@@ -62,6 +63,7 @@ class Comparison:
     verdict: Verdict
     because: str
     questions: int = 0
+    theirs: int = 0
 
     @property
     def in_study(self) -> bool:
@@ -78,7 +80,34 @@ def compare(analysis: Analysis, study: Study, published: Published, extras: Extr
     source = Source.of(study, analysis, extras)
     compared = [judge(claim, counterpart(source, claim), study.level) for claim in claims(published)]
     sizes = {cell: size for entry in study.benchmarks for cell, size in source.sizes(entry.key).items()}
-    return [replace(one, questions=sizes.get(one.ours.cell, 0) if one.ours.cell else 0) for one in compared]
+    theirs = published.questions
+    return [
+        replace(
+            one,
+            questions=sizes.get(one.ours.cell, 0) if one.ours.cell else 0,
+            theirs=theirs.get(one.claim.benchmark, 0),
+        )
+        for one in compared
+    ]
+
+
+def other_sizes(comparisons: Iterable[Comparison], titles: Mapping[str, str]) -> str:
+    """One sentence on cells that ask another number of questions than the papers; empty where none does.
+
+    Args:
+        titles: names of benchmarks by key.
+    """
+    found = {
+        f"{titles[one.claim.benchmark]} {one.questions:,} of {one.theirs:,}"
+        for one in comparisons
+        if one.questions and one.theirs and one.questions != one.theirs
+    }
+    if not found:
+        return ""
+    return (
+        f"Not the papers' number of questions: {'; '.join(sorted(found))}. Of fewer questions intervals are wider and "
+        "overlap sooner: a number that is reproduced so is not contradicted, and no more."
+    )
 
 
 def judge(claim: Claim, ours: Value, level: Level) -> Comparison:

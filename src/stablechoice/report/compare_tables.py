@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stablechoice.report.compare import MEANINGS, Comparison, tallies
+from stablechoice.report.compare import MEANINGS, Comparison, other_sizes, tallies
 from stablechoice.report.study import Study
 from stablechoice.report.table import OURS, Column, Row, Table, Value, number, text
 
@@ -41,8 +41,10 @@ def comparison_tables(comparisons: Sequence[Comparison], study: Study, *, resamp
         resamples, seed: of our bootstrap.
     """
     outside = sum(not comparison.in_study for comparison in comparisons)
+    sizes = other_sizes(comparisons, {entry.key: entry.name for entry in study.benchmarks})
     notes = (
         f"n: {len(comparisons)} published numbers, {outside} of them in cells outside this study's grid.",
+        *([sizes] if sizes else []),
         "Denominator: as in the published table; counts are in percent of their questions.",
         "Interval: 95 %, published where printed; ours Clopper–Pearson (shares) or percentile bootstrap (flip, RStd, "
         "differences).",

@@ -119,6 +119,12 @@ class Published:
     local: tuple[LocalRow, ...]
     prose: tuple[ProseRow, ...]
 
+    @property
+    def questions(self) -> dict[str, int]:
+        """How many questions of each benchmark the papers asked, as the rows say that print their total."""
+        printed = {row.benchmark: row.total for row in self.diagnostics if row.total is not None}
+        return printed | {row.benchmark: row.total for row in self.local}
+
 
 @dataclass(frozen=True, slots=True)
 class _Line:

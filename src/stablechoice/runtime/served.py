@@ -6,22 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stablechoice.engines.openai_api import OpenAIEngine
+from stablechoice.engines.hosted import Outcome
+from stablechoice.engines.retry import Failure
+from stablechoice.engines.server import ServerEngine
 from stablechoice.errors import EngineError
 from stablechoice.request import Decoding, Request, Response
-from stablechoice.runtime.server import Server, Start, check_loopback
+from stablechoice.runtime.server import Server, check_loopback
+from stablechoice.runtime.start import Start
 
 
 class ServedEngine:
     """Starts its server at the first request. A model of this kind has its turn as other local ones do.
 
     Args:
-        model: the `conf/model` file, as for `OpenAIEngine`.
+        model: the `conf/model` file, as for `ServerEngine`.
         name: the `conf/engine` file's own name.
         base_url: address on this machine that `/chat/completions` is appended to; port 0 stands for any free one, so
             that two shards can share a node.
-        start: see `server.Start`.
-        max_tokens_field, prefill, ask_letters, letters, limits: as for `OpenAIEngine`.
+        start: see `start.Start`.
+        key_variable, max_tokens_field, prefill, ask_letters, letters, limits: as for `ServerEngine`.
 
     Raises:
         ConfigError: an unknown key, or a value that is not allowed.
@@ -34,6 +37,7 @@ class ServedEngine:
         name: str,
         base_url: str,
         start: Mapping[str, Any],
+        key_variable: str | None = None,
         max_tokens_field: str = "max_tokens",
         prefill: str = "none",
         ask_letters: Mapping[str, Any] | None = None,
@@ -41,24 +45,22 @@ class ServedEngine:
         limits: Mapping[str, Any] | None = None,
     ) -> None:
         where = f"conf/engine/{name}.yaml"
-        check_loopback(where, base_url)
-        self._start = Start.of(where, start)
         self._asked = {
             "model": model,
             "name": name,
+            "key_variable": key_variable,
             "max_tokens_field": max_tokens_field,
             "prefill": prefill,
             "ask_letters": ask_letters,
             "letters": letters,
             "limits": limits,
         }
-        self._planned = self._engine(base_url)
+        self._planned = ServerEngine(base_url=base_url, **self._asked)  # type: ignore[arg-type]
+        check_loopback(where, base_url)
+        self._start = Start.of(where, start)
         served_as, root = str(model.get("served_as")), Path(str(model.get("root", ".")))
         self._server = Server(where, self._start, served_as, base_url, root)
-        self._engine_up: OpenAIEngine | None = None
-
-    def _engine(self, base_url: str) -> OpenAIEngine:
-        return OpenAIEngine(base_url=base_url, **self._asked)  # type: ignore[arg-type]
+        self._engine_up: _Watched | None = None
 
     def identity(self) -> Mapping[str, Any]:
         """As of a server that somebody else runs, and how this one is started: another flag is another model."""
@@ -75,7 +77,7 @@ class ServedEngine:
             return
         if self._engine_up is None:
             self._server.start()
-            self._engine_up = self._engine(self._server.base_url)
+            self._engine_up = _Watched(self._server, base_url=self._server.base_url, **self._asked)
         try:
             yield from self._engine_up.answer(requests, decoding)
         except EngineError:
@@ -84,10 +86,24 @@ class ServedEngine:
 
     def facts(self) -> Mapping[str, Any]:
         """What was asked, and what answered: the server, its version and its flags."""
-        asked = self._engine_up or self._planned
-        return {**asked.facts(), "server": self._server.facts()}
+        asked = (self._engine_up or self._planned).facts()
+        return {**asked, "server": {**self._server.facts(), "told": asked["server"]["told"]}}
 
     def close(self) -> None:
         """Stop the server."""
         self._server.stop()
         self._engine_up = None
+
+
+class _Watched(ServerEngine):
+    """Asks a server of the run's own, and is not patient with one that has ended."""
+
+    def __init__(self, server: Server, **asked: Any) -> None:
+        super().__init__(**asked)
+        self._server = server
+
+    async def send(self, client: Any, request: Request, decoding: Decoding) -> Outcome:
+        outcome = await super().send(client, request, decoding)
+        if isinstance(outcome, Failure):
+            self._server.check()
+        return outcome

@@ -4,95 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import http.client
 import os
 import signal
-import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from stablechoice.engines import keys
 from stablechoice.errors import ConfigError, EngineError
+from stablechoice.runtime import keeper
+from stablechoice.runtime.port import Port
+from stablechoice.runtime.start import Start
 
 _PR_SET_PDEATHSIG = 1
-_GRACE_SECONDS = 30.0
 _POLL_SECONDS = 0.2
-_KEYS = (
-    "command", "options", "within", "folder", "environment", "ready", "ready_minutes", "version_command", "version",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """How a server is started: the key `start` of a `conf/engine` file.
-
-    Attributes:
-        command: its words; {model}, {host} and {port} are filled in.
-        options: words that follow it, `--NAME VALUE`; true stands for `--NAME` alone, null and false for nothing.
-        within: words before the command: a container's (`apptainer exec --nv vllm.sif`), or none.
-        folder: where it runs, below the repository unless absolute.
-        environment: variables on top of this process's.
-        ready: path that answers 200 as soon as the server can be asked.
-        ready_minutes: how long that may take.
-        version_command: prints the server's version as its last line; none where there is no such command.
-        version: the one version that may answer; None for any, which is then only recorded.
-    """
-
-    command: tuple[str, ...]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    within: tuple[str, ...] = ()
-    folder: str | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
-    ready: str = "/health"
-    ready_minutes: float = 30.0
-    version_command: tuple[str, ...] = ()
-    version: str | None = None
-
-    @classmethod
-    def of(cls, where: str, values: Mapping[str, Any]) -> Start:
-        """Check the key's values.
-
-        Raises:
-            ConfigError: an unknown or missing key, or a value of the wrong kind.
-        """
-        where = f"{where}, start"
-        keys.known(where, values, _KEYS, ("command",))
-        version, folder = values.get("version"), values.get("folder")
-        return cls(
-            command=keys.texts(where, "command", values["command"]),
-            options=keys.mapping(where, "options", values.get("options") or {}),
-            within=keys.texts(where, "within", values.get("within") or ()),
-            folder=None if folder is None else keys.text(where, "folder", folder),
-            environment={
-                name: keys.text(where, f"environment.{name}", value)
-                for name, value in keys.mapping(where, "environment", values.get("environment") or {}).items()
-            },
-            ready=keys.text(where, "ready", values.get("ready", "/health")),
-            ready_minutes=keys.number(where, "ready_minutes", values.get("ready_minutes", 30), least=0.01),
-            version_command=keys.texts(where, "version_command", values.get("version_command") or ()),
-            version=None if version is None else keys.text(where, "version", version),
-        )
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """The options as words, in sorted order."""
-        words: list[str] = []
-        for name, value in sorted(self.options.items()):
-            if value is None or value is False:
-                continue
-            words += [f"--{name}"] if value is True else [f"--{name}", str(value)]
-        return tuple(words)
-
-    def identity(self) -> dict[str, Any]:
-        """What of it can change an answer; where it runs and how long one waits for it cannot."""
-        return {"command": list(self.command), "flags": list(self.flags), "version": self.version}
 
 
 class Server:
@@ -113,6 +45,8 @@ class Server:
         self._url: SplitResult = urlsplit(base_url)
         self._root = root
         self._process: subprocess.Popen[bytes] | None = None
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._port: Port | None = None
         self._log: Path | None = None
         self._version: str | None = None
 
@@ -126,6 +60,7 @@ class Server:
             "command": list(self._start.command),
             "flags": list(self._start.flags),
             "within": list(self._start.within),
+            "environment": dict(self._start.environment),
             "version": self._version,
         }
 
@@ -133,19 +68,22 @@ class Server:
         """Start it and wait until it can be asked.
 
         Raises:
-            EngineError: its program is missing, its version is not the one asked for, its port is taken, it ended, or
-                it was not ready in time.
+            EngineError: its program is missing, its version is unknown or not the one asked for, its port is taken, it
+                ended, or it was not ready in time.
         """
         self._check_version()
-        host, port = self._url.hostname or "127.0.0.1", self._free_port()
-        self._url = self._url._replace(netloc=f"{host}:{port}")
+        host = self._url.hostname or "127.0.0.1"
+        self._port = Port.take(self._where, host, self._url.port or 0)
+        port = self._port.number
+        self._url = self._url._replace(netloc=f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
         words = {"{model}": self._model, "{host}": host, "{port}": str(port)}
         command = [_filled(word, words) for word in (*self._start.within, *self._start.command, *self._start.flags)]
         descriptor, name = tempfile.mkstemp(prefix="stablechoice-server-", suffix=".log")
         self._log = Path(name)
-        with os.fdopen(descriptor, "wb") as log:
-            self._process = self._popen(command, stdout=log, stderr=subprocess.STDOUT)
         try:
+            with os.fdopen(descriptor, "wb") as log:
+                self._process = self._popen(command, stdout=log, stderr=subprocess.STDOUT)
+            self._keep(self._process.pid)
             self._wait()
         except BaseException:
             self._end()
@@ -177,7 +115,7 @@ class Server:
             return subprocess.Popen(
                 list(command),
                 cwd=folder,
-                env={**os.environ, **self._start.environment},
+                env={**os.environ, "PATH": _path(), **self._start.environment},
                 stdin=subprocess.DEVNULL,
                 # Workers that it starts end with it: they are one group.
                 start_new_session=True,
@@ -193,34 +131,48 @@ class Server:
         except OSError as error:
             raise EngineError(f"{self._where}: {command[0]} cannot be started: {error.strerror}; mend it") from error
 
+    def _keep(self, group: int) -> None:
+        """Start what ends the server, and all that it started, when this process is no more, also by SIGKILL."""
+        self._keeper = subprocess.Popen(
+            # -I -S: nothing that is installed or set is read, so that it starts wherever Python does.
+            [sys.executable, "-I", "-S", keeper.__file__, str(group)],
+            cwd="/",
+            stdin=subprocess.PIPE,
+            # Held open after this process's end, our own streams would seem to go on.
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
     def _check_version(self) -> None:
         if not self._start.version_command:
             return
-        process = self._popen(
-            [*self._start.within, *self._start.version_command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        lines = process.communicate()[0].decode("utf-8", errors="replace").strip().splitlines()
-        self._version = lines[-1].strip() if lines and process.returncode == 0 else None
+        self._version = self._version_told()
         if self._start.version is not None and self._version != self._start.version:
             raise EngineError(
                 f"{self._where}: key 'version' asks for {self._start.version}, and "
-                f"{self._start.version_command[0]} here is {self._version or 'of unknown version'}; install that "
-                "version, or write the other one there, which asks everything anew"
+                f"{self._start.version_command[0]} here is {self._version}; install that version, or write the other "
+                "one there, which asks everything anew"
             )
 
-    def _free_port(self) -> int:
-        host, port = self._url.hostname or "127.0.0.1", self._url.port or 0
-        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-            except OSError as error:
-                raise EngineError(
-                    f"{self._where}: port {port} of {host} is taken ({error.strerror}): end what listens there, or "
-                    "write another port into 'base_url' (0 for any free one). To ask a server that runs already, let "
-                    "the model name /engine@engine: server"
-                ) from error
-            return int(probe.getsockname()[1])
+    def _version_told(self) -> str:
+        """The last line that the command for it prints."""
+        command = [*self._start.within, *self._start.version_command]
+        process = self._popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            out, complaint = process.communicate(timeout=self._start.ready_minutes * 60)
+            how = f"ended {_how(process.returncode)}"
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, complaint = process.communicate()
+            how = f"did not end within {self._start.ready_minutes:g} minutes"
+        said, complained = _last_line(out), _last_line(complaint)
+        if process.returncode == 0 and said:
+            return said
+        raise EngineError(
+            f"{self._where}: {' '.join(self._start.version_command)} {how}, saying {(complained or said)[:200]!r}, so "
+            "that the server's version is not known; mend 'version_command' there, or set it to [] to record none"
+        )
 
     def _wait(self) -> None:
         url = self._url._replace(path=self._start.ready).geturl()
@@ -233,7 +185,7 @@ class Server:
                     f"{self._where}: the server ended {_how(self._process.returncode)} before it was ready"
                     f"{self._last_words()}; mend 'start' there"
                 )
-            with contextlib.suppress(urllib.error.URLError, OSError):
+            with contextlib.suppress(urllib.error.URLError, http.client.HTTPException, OSError):
                 opener.open(url, timeout=5).close()
                 return
             time.sleep(_POLL_SECONDS)
@@ -246,14 +198,23 @@ class Server:
         """The log's last line and where the rest is."""
         if self._log is None:
             return ""
-        lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        said = f", last saying {lines[-1].strip()[:200]!r}" if lines else ", saying nothing"
+        line = _last_line(self._log.read_bytes())
+        said = f", last saying {line[:200]!r}" if line else ", saying nothing"
         return f"{said} (log: {self._log})"
 
     def _end(self) -> None:
+        self._end_group()
+        if self._keeper is not None:
+            self._keeper.communicate(keeper.ENDED)
+            self._keeper = None
+        if self._port is not None:
+            self._port.free()
+            self._port = None
+
+    def _end_group(self) -> None:
         if self._process is None:
             return
-        for number, patience in ((signal.SIGTERM, _GRACE_SECONDS), (signal.SIGKILL, None)):
+        for number, patience in ((signal.SIGTERM, keeper.GRACE_SECONDS), (signal.SIGKILL, None)):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -276,22 +237,37 @@ def _filled(word: str, words: Mapping[str, str]) -> str:
     return word
 
 
+def _path() -> str:
+    """PATH with this interpreter's folder last: what is installed beside us is found where nothing else is named so."""
+    return os.pathsep.join([os.environ.get("PATH", os.defpath), os.path.dirname(sys.executable)])  # noqa: PTH120
+
+
+def _last_line(said: bytes) -> str:
+    lines = said.decode("utf-8", errors="replace").strip().splitlines()
+    return lines[-1].strip() if lines else ""
+
+
 def _how(code: int) -> str:
     return f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
 
 
 def _end_with_parent() -> None:
-    """In the server, before its program is there: end it when this process ends, however that comes about."""
+    """In the server, before its program is there and the keeper: end it when this process ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
 def check_loopback(where: str, base_url: str) -> None:
-    """A server of ours listens on this machine alone.
+    """A server of ours listens on this machine alone, without a certificate.
 
     Raises:
-        ConfigError: its address is another machine's.
+        ConfigError: its address is another machine's, or begins with https.
     """
-    if (urlsplit(base_url).hostname or "") not in ("127.0.0.1", "::1", "localhost"):
+    parts = urlsplit(base_url)
+    if (parts.hostname or "") not in ("127.0.0.1", "::1", "localhost"):
         raise ConfigError(
             f"{where}: key 'base_url' must be an address of this machine, since the run starts the server"
+        )
+    if parts.scheme != "http":
+        raise ConfigError(
+            f"{where}: key 'base_url' must begin with http://: the server that the run starts has no certificate"
         )

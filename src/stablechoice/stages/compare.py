@@ -13,7 +13,7 @@ from rich.text import Text
 
 from stablechoice.configuration import Configuration
 from stablechoice.errors import ConfigError
-from stablechoice.report.compare import MEANINGS, Comparison
+from stablechoice.report.compare import MEANINGS, Comparison, other_sizes
 from stablechoice.report.compare_tables import comparison_tables
 from stablechoice.report.formats import render_terminal
 from stablechoice.report.study import Level
@@ -121,6 +121,8 @@ def run(overrides: Sequence[str]) -> int:
         console.print(render_terminal(_narrow(table)))
     code, sentence = verdict(comparisons)
     claim = f"{found.study.title}: {found.study.level}, {MEANINGS[found.study.level]}."
-    for line in (claim, sentence, f"{len(written)} files: {folder.relative_to(configuration.root)}/"):
-        console.print(Text(line), soft_wrap=True)
+    sizes = other_sizes(comparisons, {entry.key: entry.name for entry in found.study.benchmarks})
+    for line in (claim, sentence, sizes, f"{len(written)} files: {folder.relative_to(configuration.root)}/"):
+        if line:
+            console.print(Text(line), soft_wrap=True)
     return code

@@ -151,9 +151,9 @@ def _judged(rehearsal: Rehearsal) -> Outcome:
     configuration = _configuration(rehearsal)
     study = grid(configuration)
     verdicts = read_verdicts(configuration.layout().folder / FOLDER)
-    if rehearsal.wrong is None:
-        return outcome(verdicts, rehearsal.published, {}, None)
     titles = {entry.key: entry.name for entry in (*study.models, *study.benchmarks)}
+    if rehearsal.wrong is None:
+        return outcome(verdicts, rehearsal.published, {}, None, titles)
     figures = {
         b: {key: one["accuracy"] for key, one in figures_of(rehearsal.published, other, b).items() if key in TITLES}
         for other in (rehearsal.figures(rehearsal.wrong),)
@@ -168,7 +168,7 @@ def _judged(rehearsal: Rehearsal) -> Outcome:
         titles=titles,
         level=study.level,
     )
-    return outcome(verdicts, rehearsal.published, expected, titles[rehearsal.wrong])
+    return outcome(verdicts, rehearsal.published, expected, titles[rehearsal.wrong], titles)
 
 
 @dataclass(frozen=True, slots=True)
