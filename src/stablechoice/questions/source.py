@@ -198,7 +198,7 @@ def load(config: Source, root: Path = Path()) -> list[Question]:
 def _questions(config: Source, root: Path) -> list[Question]:
     folders = [root / "data" / "sources"]
     if named := os.environ.get(FOLDER_VARIABLE):
-        folders.insert(0, Path(named))
+        folders.insert(0, root / named)
     local = next((folder / config.file for folder in folders if (folder / config.file).is_file()), None)
     if local is not None and config.generated is not None:
         return config.generated.questions(local)

@@ -231,7 +231,7 @@ class Rehearsal:
     def _source(self, benchmark: str) -> Path | None:
         """The file of the published questions, sought where the product seeks it (`questions.source.load`)."""
         named = os.environ.get(FOLDER_VARIABLE)
-        folders = [*([Path(named)] if named else []), self.root / "data" / "sources"]
+        folders = [*([self.root / named] if named else []), self.root / "data" / "sources"]
         found = (folder / str(self._yaml("benchmark", benchmark)["file"]) for folder in folders)
         return next((path.resolve() for path in found if path.is_file()), None)
 

@@ -65,7 +65,7 @@ def _locked(number: int) -> int | None:
     """
     path = Path(tempfile.gettempdir()) / f"stablechoice-port-{number}.lock"
     with contextlib.suppress(PermissionError):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BaseException:

@@ -98,8 +98,10 @@ class Manifest:
         return made
 
     def _check(self) -> None:
-        """Raises:
-        TypeError, ValueError: a value is of another kind than this program writes.
+        """Values are of the kinds that this program writes.
+
+        Raises:
+            TypeError, ValueError: one is not.
         """
         texts = (self.study, self.part, self.run, self.node, self.file, self.sha256, self.ended)
         numbers = (self.copy, self.requests, self.answered, self.failed)
