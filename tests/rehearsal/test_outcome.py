@@ -32,14 +32,14 @@ def _expected(other: str, size: int = 1140) -> dict[tuple[str, str, str, str, st
 
 
 def test_all_reproduced_is_what_right_figures_are_to_show() -> None:
-    found = outcome({_place(RIGHT): "reproduced", _place(WRONG): "reproduced"}, published(), {}, None)
+    found = outcome({_place(RIGHT): "reproduced", _place(WRONG): "reproduced"}, published(), {}, None, {})
     assert found.as_expected
     assert (found.reproduced, found.differs, found.not_run) == (2, 0, 0)
 
 
 @pytest.mark.parametrize("verdict", ["differs", "not run"])
 def test_one_other_verdict_is_unexpected_and_named(verdict: str) -> None:
-    found = outcome({_place(RIGHT): verdict, _place(WRONG): "reproduced"}, published(), {}, None)
+    found = outcome({_place(RIGHT): verdict, _place(WRONG): "reproduced"}, published(), {}, None, {})
     assert found.unexpected == (f"Table 1 · MMLU · {RIGHT} · Direct · accuracy: {verdict}",)
 
 
@@ -49,13 +49,13 @@ def test_a_model_of_other_figures_differs_in_its_accuracies_and_may_in_its_other
     assert expected[_place(WRONG)] == "differs"
     assert set(_expected("gpt-4.1-mini").values()) == {"reproduced"}
     verdicts = {**expected, _place(WRONG, quantity="flip"): "differs", _place(RIGHT): "reproduced"}
-    assert outcome(verdicts, published(), expected, WRONG).as_expected
+    assert outcome(verdicts, published(), expected, WRONG, {}).as_expected
 
 
 def test_a_wrong_model_that_passes_and_a_right_one_that_does_not_are_both_unexpected() -> None:
     expected = _expected("llama-3.1-8b")
     passed = {**expected, _place(WRONG): "reproduced", _place(RIGHT, quantity="flip"): "differs"}
-    found = outcome(passed, published(), expected, WRONG).unexpected
+    found = outcome(passed, published(), expected, WRONG, {}).unexpected
     assert found == (
         f"Table 1 · MMLU · {RIGHT} · Direct · flip: differs",
         f"Table 1 · MMLU · {WRONG} · Direct · accuracy: reproduced, expected was differs",
@@ -75,7 +75,7 @@ def test_a_printed_number_of_the_rehearsed_cells_that_was_not_compared_is_unexpe
 
 def test_too_few_questions_to_tell_two_models_apart_are_said_to_be() -> None:
     expected = _expected("claude-haiku-4.5", size=10)
-    found = outcome(expected, published(), expected, WRONG)
+    found = outcome(expected, published(), expected, WRONG, {})
     assert [line for line in found.unexpected if "too near" in line]
 
 

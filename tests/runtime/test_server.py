@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from stablechoice.configuration import Configuration
 from stablechoice.errors import ConfigError, EngineError
 from stablechoice.request import Address, Decoding, Request, canonical_json
 from stablechoice.runtime.daemon import Daemon
@@ -69,6 +68,26 @@ def running(pattern: str) -> set[int]:
     """Live processes by their command line."""
     found = subprocess.run(["pgrep", "-f", pattern], capture_output=True, text=True, check=False).stdout.split()
     return {int(pid) for pid in found if alive(int(pid))}
+
+
+def asking(words: str) -> subprocess.Popen[str]:
+    """A run of its own that has asked one request of a server, and goes on.
+
+    Args:
+        words: of its `engine`.
+    """
+    program = (
+        "from tests.runtime.test_server import *\n"
+        f"one = engine({words})\n"
+        "list(one.answer(REQUESTS[:1], DECODING))\n"
+        "print('asked', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    run = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
+    assert run.stdout is not None
+    assert run.stdout.readline() == "asked\n"
+    return run
 
 
 def test_it_starts_with_the_first_request_answers_and_stops() -> None:
@@ -247,17 +266,7 @@ def test_a_container_ends_with_a_run_that_is_killed(daemon: Daemon) -> None:
 
     before = containers()
     within = ["docker", "run", "--rm", "--init", "--network", "host", "-v", f"{Path(SERVER).parent}:/s:ro", BASE]
-    program = (
-        "from tests.runtime.test_server import *\n"
-        f"one = engine(command=['python3', '/s/serving.py', '{{host}}', '{{port}}'], within={within})\n"
-        "list(one.answer(REQUESTS[:1], DECODING))\n"
-        "print('asked', flush=True)\n"
-        "time.sleep(600)\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-    run = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
-    assert run.stdout is not None
-    assert run.stdout.readline() == "asked\n"
+    run = asking(f"command=['python3', '/s/serving.py', '{{host}}', '{{port}}'], within={within}")
     assert len(containers()) == len(before) + 1
     run.kill()
     run.communicate()
@@ -277,17 +286,7 @@ def test_a_program_that_is_missing_is_named() -> None:
 @pytest.mark.parametrize("within", [[], ["sh", "-c", '"$@"; true', "wrapped"]])
 def test_a_server_and_what_it_started_end_with_a_run_that_is_killed(within: list[str]) -> None:
     before, started = servers(), children()
-    program = (
-        "from tests.runtime.test_server import *\n"
-        f"one = engine(options={{'child': 1}}, within={within})\n"
-        "list(one.answer(REQUESTS[:1], DECODING))\n"
-        "print('asked', flush=True)\n"
-        "time.sleep(600)\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-    run = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
-    assert run.stdout is not None
-    assert run.stdout.readline() == "asked\n"
+    run = asking(f"options={{'child': 1}}, within={within}")
     assert len(servers() - before) == 1 + bool(within)
     assert len(children() - started) == 1
     run.kill()
@@ -296,29 +295,6 @@ def test_a_server_and_what_it_started_end_with_a_run_that_is_killed(within: list
     while servers() != before or children() != started:
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-@pytest.mark.parametrize(
-    ("start", "said"),
-    [
-        ({"command": "vllm serve"}, "key 'command' must be a list of texts"),
-        ({"command": None}, "key 'command' is missing"),
-        ({"options": ["--x"]}, "key 'options' must be a mapping"),
-        ({"ready_minutes": 0}, "key 'ready_minutes' must be a number of at least 0.01"),
-        ({"flags": {}}, "unknown key 'flags'; allowed: command, options"),
-        ({"environment": {"A": 1}}, r"key 'environment\.A' must be a text"),
-        ({"options": {"port": 9000}}, "options: key 'port' is what 'base_url' says"),
-        ({"options": {"dtype": "auto", "--dtype": "half"}}, "options: key '--dtype' must be a flag's name"),
-        ({"options": {"api-key": "sk-1"}}, "options: api-key holds a secret"),
-        ({"within": ["docker", "run", "-e", "HF_TOKEN=hf_1"]}, "within: HF_TOKEN holds a secret"),
-        ({"environment": {"HF_TOKEN": "hf_1"}}, "environment: HF_TOKEN holds a secret"),
-        ({"within": ["docker", "run", "--rm", "image"]}, "within: add --init after docker run"),
-        ({"within": ["/usr/bin/podman", "run", "--init", "-d", "image"]}, "within: a detached container is not ended"),
-    ],
-)
-def test_a_start_that_is_written_wrongly_is_refused_by_file_and_key(start: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=rf"conf/engine/own\.yaml, start[:,] {said}"):
-        engine(**start)
 
 
 @pytest.mark.parametrize(
@@ -333,30 +309,3 @@ def test_a_start_that_is_written_wrongly_is_refused_by_file_and_key(start: dict[
 def test_the_address_is_this_machines_and_one_that_can_be_asked(address: str, said: str) -> None:
     with pytest.raises(ConfigError, match=f"conf/engine/own.yaml: key 'base_url' {said}"):
         engine(address)
-
-
-_MODEL = """\
-defaults:
-  - /engine@engine: vllm
-title: Big
-simulated: false
-served_as: big-70b
-precision: fp8
-engine:
-  start:
-    options: {tensor-parallel-size: 8, quantization: fp8, kv-cache-dtype: fp8}
-"""
-
-
-def test_a_models_file_sets_parallelism_and_precision_on_top_of_the_engines_file(tmp_path: Path) -> None:
-    import shutil
-
-    shutil.copytree(ROOT / "conf", tmp_path / "conf")
-    (tmp_path / "conf/model/big-70b.yaml").write_text(_MODEL, "utf-8")
-    identity = Configuration(root=tmp_path).model("big-70b").engine.identity()
-    assert identity["server"]["command"] == ["vllm", "serve", "{model}", "--host", "{host}", "--port", "{port}"]
-    # The engine's file sets dtype, length and seed; the model's sets the rest.
-    assert identity["server"]["flags"] == [
-        "--dtype", "auto", "--generation-config", "vllm", "--kv-cache-dtype", "fp8", "--max-model-len", "8192",
-        "--quantization", "fp8", "--seed", "42", "--tensor-parallel-size", "8",
-    ]  # fmt: skip

@@ -60,7 +60,7 @@ def outcome(
     published: Published,
     expected: Mapping[Place, str],
     wrong: str | None,
-    titles: Mapping[str, str] | None = None,
+    titles: Mapping[str, str],
 ) -> Outcome:
     """Judge the verdicts.
 
@@ -78,8 +78,7 @@ def outcome(
         for place, verdict in verdicts.items()
         if place[2] != wrong and verdict != "reproduced"
     ]
-    asked = titles or {}
-    places = [_place(one, asked) for one in claims(published) if one.model in asked and one.benchmark in asked]
+    places = [_place(one, titles) for one in claims(published) if one.model in titles and one.benchmark in titles]
     unexpected += [f"{' · '.join(place)}: not compared" for place in places if place not in verdicts]
     for place, verdict in expected.items():
         if (found := verdicts.get(place, "not compared")) != verdict:
