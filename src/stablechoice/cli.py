@@ -6,12 +6,12 @@ import argparse
 import importlib
 import io
 import os
-import signal
 import sys
 from collections.abc import Sequence
 
 from stablechoice import __version__
 from stablechoice.errors import StablechoiceError
+from stablechoice.interruption import end_in_order
 
 COMMANDS = {
     "prepare": ("stablechoice.stages.prepare", "questions of a benchmark, pinned and checked: benchmark=NAME"),
@@ -77,10 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     parsed = parser.parse_args(arguments)
     overrides = _overrides(parser, parsed.overrides)
-    # DVC stops a stage with SIGTERM: end like Ctrl-C, so that files and locks are left in order.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # SLURM warns of a time limit with this one.
-    signal.signal(signal.SIGUSR2, signal.default_int_handler)
+    end_in_order()
     module = importlib.import_module(COMMANDS[parsed.command][0])
     try:
         if parsed.command == "pipeline":
