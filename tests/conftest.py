@@ -11,6 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from stablechoice.interruption import ASKING
+
+# Hypothesis's own profile for unattended runs: the same examples each time, nothing kept from run to run, and no
+# judgement of speed, so that a property fails because of what the code does and on every machine, not by the luck of a
+# draw or a busy moment. New examples are sought on purpose: `pytest -m hypothesis --hypothesis-profile=default`.
+settings.load_profile("ci")
+
+# What a shell starts in its background ignores Ctrl-C, and hands that down to every process that a test starts: tests
+# that press it there would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -18,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 @pytest.fixture(autouse=True)
 def own_signals() -> Iterator[None]:
     """A command that runs in this process handles signals its own way; afterwards they end the tests again."""
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)}
+    kept = {number: signal.getsignal(number) for number in ASKING}
     yield
     for number, handler in kept.items():
         signal.signal(number, handler)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from stablechoice.cli import COMMANDS, main
+from stablechoice.engines.simulated import SimulatedEngine
+from stablechoice.request import Decoding, Request, Response
+from tests.stages.small_run import prepared
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -48,3 +53,27 @@ def test_outside_a_repository_it_says_so(tmp_path: Path) -> None:
     done = run("score", "study=pocket", cwd=tmp_path)
     assert done.returncode == 1
     assert "no conf/config.yaml here or above" in done.stderr
+
+
+class HalfChanged(SimulatedEngine):
+    """Is interrupted where its own tidying up cannot bear it, and makes an error of its own of that."""
+
+    def answer(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[tuple[int, Response]]:
+        yield from list(super().answer(requests, decoding))[:3]
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            raise AttributeError("half of it was changed")
+
+
+def test_an_interruption_is_one_whatever_a_library_makes_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = prepared(tmp_path)
+    engine = f"_target_: {HalfChanged.__module__}.{HalfChanged.__name__}\n"
+    (root / "conf/engine/simulated.yaml").write_text(engine, encoding="utf-8")
+    monkeypatch.setenv("STABLECHOICE_ROOT", str(root))
+    assert main(["prepare", "benchmark=pocket_qa"]) == 0
+    assert main(["answer", "study=small"]) == 130
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == "stablechoice answer: interrupted; what was answered is kept, run it again to continue"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 
 import pytest
@@ -22,7 +23,10 @@ class Terminal(io.StringIO):
         # 40 asked in 20 s are 2 a second; 240 to go take 120 s. Replayed answers (120 of 160) do not count as speed.
         (Advance(160, 400, 40, 900, 100), 20.0, "160/400 requests, 2.0/s, 5 tokens/s, 2 min 0 s left"),
         (Advance(400, 400, 40, 0, 0), 20.0, "400/400 requests, 2.0/s"),
-        (Advance(2, 4, 2, 9, 0, Money(0.02104, "USD")), 2.0, "2/4 requests, 1.0/s, 0.0210 USD so far, 2 s left"),
+        (Advance(12, 14, 12, 9, 0, Money(0.02104, "USD")), 12.0, "12/14 requests, 1.0/s, 0.0210 USD so far, 2 s left"),
+        # The first answers wait for the model to be loaded: no time left from so few.
+        (Advance(9, 175, 9, 0, 0), 9.0, "9/175 requests, 1.0/s"),
+        (Advance(10, 175, 10, 0, 0), 10.0, "10/175 requests, 1.0/s, 2 min 45 s left"),
         (Advance(4, 4, 4, 9, 0, Money(12.5, "EUR")), 4.0, "4/4 requests, 1.0/s, 12.50 EUR so far"),
     ],
 )
@@ -67,3 +71,29 @@ def test_a_terminal_gets_a_bar() -> None:
         meter(Advance(4, 4, 4, 0, 0))
     assert "qwen" in stream.getvalue()
     assert "4/4 requests" in stream.getvalue()
+
+
+class Closed(io.StringIO):
+    """What a terminal is that was closed: it takes nothing."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+def test_a_stream_that_has_ended_does_not_hide_why_the_run_did() -> None:
+    def interrupted() -> None:
+        with Meter(Closed(), "qwen") as meter:
+            meter(Advance(1, 7, 1, 0, 0))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+
+
+def test_a_stream_that_has_ended_ends_a_run_that_would_go_on_unseen() -> None:
+    def unseen() -> None:
+        with Meter(Closed(), "qwen", seconds=0) as meter:
+            meter(Advance(1, 7, 1, 0, 0))
+
+    with pytest.raises(OSError, match="Input/output error"):
+        unseen()

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
+import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +15,7 @@ import pytest
 
 from stablechoice.errors import JournalError
 from stablechoice.generations import Generation
+from stablechoice.interruption import end_in_order
 from stablechoice.journal import Journal
 from stablechoice.recorder import Recorder
 from stablechoice.request import Address, Request, Response
@@ -54,6 +59,31 @@ def test_an_error_on_the_way_records_what_waits(journal: Journal) -> None:
 
     with pytest.raises(ZeroDivisionError):
         fail()
+    assert journal.answer_count() == 1
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_signal_while_answers_are_being_written_down_waits_for_that(journal: Journal, most: int) -> None:
+    """With `most` 1 the batch is full as soon as it is added, with 2 it is recorded at the end."""
+    end_in_order()
+    with sqlite3.connect(journal.path, isolation_level=None, check_same_thread=False) as other:
+        other.execute("BEGIN IMMEDIATE")  # so that recording waits
+
+        def ask_to_end() -> None:
+            time.sleep(0.1)
+            os.kill(os.getpid(), signal.SIGINT)
+            other.execute("ROLLBACK")
+
+        asking = threading.Thread(target=ask_to_end)
+
+        def answer() -> None:
+            with Recorder(journal, "m", most=most, seconds=NEVER) as recorder:
+                asking.start()
+                recorder.add(generation(1))
+
+        with pytest.raises(KeyboardInterrupt):
+            answer()
+        asking.join()
     assert journal.answer_count() == 1
 
 

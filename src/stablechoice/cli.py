@@ -8,10 +8,12 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from stablechoice import __version__
-from stablechoice.errors import StablechoiceError
-from stablechoice.interruption import end_in_order
+from stablechoice.cell_lock import die_with_parent
+from stablechoice.errors import JournalError, StablechoiceError
+from stablechoice.interruption import INTERRUPTED, asked, completing, end_in_order
 
 COMMANDS = {
     "prepare": ("stablechoice.stages.prepare", "questions of a benchmark, pinned and checked: benchmark=NAME"),
@@ -70,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0 done; 1 an error that was explained in one line on stderr; 2 unusable arguments; 130 interrupted.
     """
+    end_in_order()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a rule or an accent must not end a run that is done.
@@ -77,30 +80,64 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     parsed = parser.parse_args(arguments)
     overrides = _overrides(parser, parsed.overrides)
-    end_in_order()
-    module = importlib.import_module(COMMANDS[parsed.command][0])
+    if "DVC_STAGE" in os.environ:
+        # DVC that ends must not leave its stage behind; a person's own background run may outlive the shell.
+        die_with_parent()
     try:
+        with completing():  # a library that is loaded by halves can do anything, a crash included
+            module = importlib.import_module(COMMANDS[parsed.command][0])
         if parsed.command == "pipeline":
             return int(module.run(overrides, check=parsed.check))
         if parsed.command == "doctor":
             return int(module.run(overrides, as_json=parsed.json))
         return int(module.run(overrides))
-    except StablechoiceError as error:
-        sys.stderr.write(f"stablechoice {parsed.command}: {error}\n")
-        return 1
-    except KeyboardInterrupt:
-        kept = "" if parsed.command in ("doctor", "pull", "verify", "bundle") else "what was answered is kept, "
-        sys.stderr.write(f"stablechoice {parsed.command}: interrupted; {kept}run it again to continue\n")
+    except KeyboardInterrupt as interruption:
+        _tell_interrupted(parsed.command, interruption)
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:  # noqa: BLE001 - what nobody foresaw is raised again
+        if asked():  # what a library made of the interruption
+            _tell_interrupted(parsed.command, error)
+            return 130
+        return _explained(parsed.command, error)
+
+
+def _explained(command: str, error: Exception) -> int:
+    """Say what is wrong in one line; the exit code. What nobody foresaw is raised."""
+    if isinstance(error, StablechoiceError):
+        sys.stderr.write(f"stablechoice {command}: {error}\n")
+        return 1
+    if isinstance(error, BrokenPipeError):
+        _mute()
         return 141
-    except OSError as error:
+    if isinstance(error, OSError):
         sys.stderr.write(
-            f"stablechoice {parsed.command}: {error.filename or 'the system'}: {error.strerror or error}; "
+            f"stablechoice {command}: {error.filename or 'the system'}: {error.strerror or error}; "
             "free space or mend permissions there, then run it again\n"
         )
         return 1
+    raise error
+
+
+def _tell_interrupted(command: str, interruption: BaseException) -> None:
+    kept = "" if command in ("doctor", "pull", "verify", "bundle") else "what was answered is kept, "
+    said = f"stablechoice {command}{INTERRUPTED}{kept}run it again to continue\n"
+    before: BaseException | None = interruption
+    while before is not None:
+        if isinstance(before, JournalError):
+            said = f"stablechoice {command}: {before}\n"
+        before = before.__cause__ or before.__context__
+    with suppress(OSError):  # a terminal that was closed, or a reader that had the same Ctrl-C
+        sys.stderr.write(said)
+    _mute()
+
+
+def _mute() -> None:
+    """Let no stream that nobody reads any more be complained of at the end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from stablechoice.engines.prices import Money
 
+_RATED = 10
+"""Answers from which on a rate tells how long the rest takes: the first ones wait for a model that is being loaded."""
+
 
 @dataclass(frozen=True, slots=True)
 class Advance:
@@ -67,10 +70,14 @@ class Meter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._last is not None:
-            self._show(self._last)
-        if self._bar is not None:
-            self._bar.stop()
+        try:
+            if self._last is not None:
+                self._show(self._last)
+            if self._bar is not None:
+                self._bar.stop()
+        except OSError:
+            if error is None:  # otherwise the run has ended, and why is not to be hidden by a stream that has ended too
+                raise
 
     def __call__(self, advance: Advance) -> None:
         """Take a new state; it is shown when enough time has passed since the last one."""
@@ -107,7 +114,7 @@ def describe(advance: Advance, seconds: float) -> str:
             parts.append(f"{advance.completion_tokens / seconds:.0f} tokens/s")
         if advance.money is not None:
             parts.append(f"{advance.money} so far")
-        if advance.done < advance.known:
+        if advance.done < advance.known and advance.asked >= _RATED:
             parts.append(f"{duration((advance.known - advance.done) / rate)} left")
     return ", ".join(parts)
 

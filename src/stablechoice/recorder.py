@@ -7,6 +7,7 @@ from types import TracebackType
 
 from stablechoice.errors import JournalError
 from stablechoice.generations import Generation
+from stablechoice.interruption import completing
 from stablechoice.journal import Journal
 
 
@@ -45,10 +46,11 @@ class Recorder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Record what still waits, also after an error or Ctrl-C."""
-        self._ended.set()
-        self._clock.join()
-        with self._lock:
-            self._commit()
+        with completing():
+            self._ended.set()
+            self._clock.join()
+            with self._lock:
+                self._commit()
 
     def add(self, generation: Generation) -> None:
         """Take one response.
@@ -61,7 +63,9 @@ class Recorder:
                 raise self._error
             self._waiting.append(generation)
             if len(self._waiting) >= self._most:
-                self._commit()
+                # Broken off in the middle, its transaction would stand in the way of the next one.
+                with completing():
+                    self._commit()
 
     def _commit(self) -> None:
         for settled in (True, False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -11,6 +12,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from stablechoice.engines.flow import Flow
+from stablechoice.interruption import end_in_order
 
 
 class Bench:
@@ -82,6 +84,32 @@ def test_closing_cancels_what_is_under_way_and_closes_the_client() -> None:
     results.close()
     assert bench.closed == 1
     assert bench.cancelled >= 2
+    assert not [thread for thread in threading.enumerate() if thread.name == "flow"]
+
+
+def test_a_signal_cancels_what_is_under_way_and_what_has_come_by_then_is_still_yielded() -> None:
+    bench = Bench()
+
+    async def ask(client: str, index: int) -> int:
+        bench.begun += 1
+        try:
+            await asyncio.sleep(60 if index >= 6 else 0)
+        except asyncio.CancelledError:
+            bench.cancelled += 1
+            raise
+        return index
+
+    end_in_order()
+    results = Flow(bench.client, ask, 100, 4).results()
+    found = [next(results)[0]]
+    # Eight places: six results, and two requests whose answers never come.
+    while bench.begun < 8:
+        time.sleep(0.001)
+    signal.raise_signal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        found.extend(index for index, _ in results)
+    assert sorted(found) == [0, 1, 2, 3, 4, 5]
+    assert (bench.cancelled, bench.closed) == (2, 1)
     assert not [thread for thread in threading.enumerate() if thread.name == "flow"]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from stablechoice import interruption
 from stablechoice.cli import main
 from stablechoice.shards.shard_copy import sha256_of
 from tests.conftest import ROOT
@@ -31,17 +32,17 @@ embedder: minilm
 resamples: 200
 """
 SLOW = """\
-# The stated simulation, slowly.
+# The stated simulation, held up.
 _target_: tests.shards.slow.SlowSimulated
-seconds: %s
+gate: %s
 """
 ASKING = ("cyclic", "two_stage", "visible_semantic", "visible_llm", "hypothesis")
 
 
-def repository(folder: Path, *, seconds: float = 0.0) -> Path:
-    """A repository whose study `small` is prepared, and answered with a pause before every answer."""
+def repository(folder: Path, *, gate: Path | None = None) -> Path:
+    """A repository whose study `small` is prepared, and answered as far as `slow` says until a file is there."""
     root = prepared(folder, STUDY)
-    (root / "conf/engine/slow.yaml").write_text(SLOW % seconds, encoding="utf-8")
+    (root / "conf/engine/slow.yaml").write_text(SLOW % ("null" if gate is None else gate), encoding="utf-8")
     edit(root / "conf/model/simulated.yaml", "/engine@engine: simulated", "/engine@engine: slow")
     ran(root, "prepare", "benchmark=pocket_qa")
     return root
@@ -56,7 +57,7 @@ def edit(path: Path, old: str, new: str) -> None:
 def ran(root: Path, *words: str, code: int = 0, **more: str) -> str:
     """Run one command of the product in this process; what it said, both streams."""
     out = io.StringIO()
-    handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)}
+    handlers = {one: signal.getsignal(one) for one in interruption.ASKING}
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         for name in [name for name in os.environ if name.startswith("STABLECHOICE_")]:
             patch.delenv(name)

@@ -67,14 +67,16 @@ def test_a_shard_that_fails_is_named_and_the_others_count(tmp_path: Path) -> Non
 
 
 def test_a_launch_beside_one_that_is_running_starts_nothing_twice(tmp_path: Path, one_machine: dict[str, str]) -> None:
-    root = repository(tmp_path / "repository", seconds=0.01)
+    gate = tmp_path / "gate"
+    root = repository(tmp_path / "repository", gate=gate)
     said = launch(root, "shards=2", "wait=0")
     jobs = dict(re.findall(r"shard (\d) of 2: job (\d+), log", said))
     again = launch(root, "shards=2")
     assert "0 are complete, 2 under way, 0 to run" in again
     for number, job in jobs.items():
         assert f"shard {number} of 2: process {job} on {os.uname().nodename} is still running or queued" in again
-    deadline = time.monotonic() + 60
+    gate.touch()
+    deadline = time.monotonic() + 600
     while "2 are complete, 0 to run" not in launch(root, "shards=2", "wait=0"):
         assert time.monotonic() < deadline
         time.sleep(0.2)

@@ -49,16 +49,17 @@ def test_a_warning_ends_the_command_in_order_and_the_task_can_be_queued_again(tm
         "def stop(*_):\n    pathlib.Path('stopped').write_text('yes')\n    raise SystemExit(130)\n"
         "signal.signal(signal.SIGUSR2, stop)\n"
         "pathlib.Path('up').write_text('yes')\n"
-        "time.sleep(60)\n"
+        "time.sleep(600)\n"
     )
-    one = task(tmp_path, program)
+    # The task may be seen out as slowly as it likes: submitit's time is not what is tested here.
+    one = task(tmp_path, program, grace_seconds=600.0)
     again = []
 
     # As submitit does it: in a signal handler that interrupts the wait.
     before = signal.signal(signal.SIGUSR1, lambda *_: again.append(one.checkpoint()))
 
     def warn() -> None:
-        while not (tmp_path / "up").exists():
+        while not (tmp_path / "up").exists() or one._process is None:
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGUSR1)
 
@@ -70,14 +71,14 @@ def test_a_warning_ends_the_command_in_order_and_the_task_can_be_queued_again(tm
         signal.signal(signal.SIGUSR1, before)
     assert (tmp_path / "stopped").exists()
     (delayed,) = again
-    assert delayed.function == task(tmp_path, program)
+    assert delayed.function == task(tmp_path, program, grace_seconds=600.0)
     assert delayed.function is not one
 
 
 def test_a_command_that_does_not_end_is_waited_for_no_longer_than_there_is_time(tmp_path: Path) -> None:
     pytest.importorskip("submitit")
     program = (
-        "import signal, time; signal.signal(signal.SIGUSR2, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+        "import signal, time; signal.signal(signal.SIGUSR2, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
     )
     one = task(tmp_path, program, grace_seconds=0.4)
     one.command = [sys.executable, "-c", program]

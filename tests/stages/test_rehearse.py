@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from stablechoice.cli import main
+from stablechoice.interruption import ASKING
 from tests.conftest import ROOT
 
 CUT = ("models=gpt-4.1-mini", "benchmarks=arc_challenge", "questions=120")
@@ -72,7 +73,7 @@ def _rehearsed(*words: str) -> int:
 
     The command takes SIGTERM as Ctrl-C and ends with 130, and would leave that handler to the tests after it.
     """
-    handlers = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGUSR2)}
+    handlers = {one: signal.getsignal(one) for one in ASKING}
     try:
         code = main(["rehearse", *words])
     finally:

@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Generic, TypeVar
 
+from stablechoice.interruption import completing
+
 Client = TypeVar("Client")
 Result = TypeVar("Result")
 
@@ -52,7 +54,7 @@ class Flow(Generic[Client, Result]):
         self._stopped: asyncio.Event
         self._room: asyncio.Semaphore
         self._loop: asyncio.AbstractEventLoop
-        self._main: asyncio.Task[None]
+        self._main: asyncio.Task[None] | None = None
 
     def stop(self) -> None:
         """Begin nothing further; what is under way ends and is still yielded."""
@@ -67,25 +69,37 @@ class Flow(Generic[Client, Result]):
         return True
 
     def results(self) -> Iterator[tuple[int, Result]]:
-        """Index and result, as they come. Closing the generator cancels what is under way."""
+        """Index and result, as they come. Closing the generator cancels what is under way.
+
+        A signal that asks this process to end cancels it as well; what has come by then was paid for and is still
+        yielded, before KeyboardInterrupt is raised.
+        """
         if not self._count:
             return
+        with completing(self._cancel):
+            yield from self._results()
+        if self._error is not None:
+            raise self._error
+
+    def _results(self) -> Iterator[tuple[int, Result]]:
         self._loop = asyncio.new_event_loop()
         self._stopped = asyncio.Event()
         self._room = asyncio.Semaphore(self._window)
-        self._main = self._loop.create_task(self._run())
-        thread = threading.Thread(target=self._turn, name="flow", daemon=True)
+        self._main = main = self._loop.create_task(self._run())
+        thread = threading.Thread(target=self._turn, args=(main,), name="flow", daemon=True)
         thread.start()
         try:
             while batch := self._take():
                 yield from batch
                 self._free(len(batch))
         finally:
-            self.stopping = True
-            self._call(self._main.cancel)
+            self._cancel()
             thread.join()
-        if self._error is not None:
-            raise self._error
+
+    def _cancel(self) -> None:
+        self.stopping = True
+        if self._main is not None:
+            self._call(self._main.cancel)
 
     def _take(self) -> list[tuple[int, Result]]:
         with self._changed:
@@ -106,9 +120,9 @@ class Flow(Generic[Client, Result]):
         with suppress(RuntimeError):  # the loop has ended and is closed
             self._loop.call_soon_threadsafe(action)
 
-    def _turn(self) -> None:
+    def _turn(self, main: asyncio.Task[None]) -> None:
         try:
-            self._loop.run_until_complete(self._main)
+            self._loop.run_until_complete(main)
         except asyncio.CancelledError:
             pass
         except BaseException as error:  # noqa: BLE001 - carried to the thread that reads the results

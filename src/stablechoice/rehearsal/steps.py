@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stablechoice.interruption import completing
 from stablechoice.rehearsal.failure import RehearsalError
 
 PEAK = "STABLECHOICE_REHEARSAL_PEAK"
@@ -83,8 +84,9 @@ class Runner:
             while waiting or running:
                 while waiting and len(running) < self.side_by_side:
                     number, words = waiting.pop(0)
-                    process = self._start(self._log(step, number), words)
-                    running[process.pid] = (number, process)
+                    with completing():  # one that is started is known, and will be ended
+                        process = self._start(self._log(step, number), words)
+                        running[process.pid] = (number, process)
                 pid, status, usage = os.wait4(-1, 0)
                 if pid not in running:
                     continue

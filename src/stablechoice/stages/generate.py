@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from stablechoice.cell_lock import CellLock, die_with_parent
+from stablechoice.cell_lock import CellLock
 from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import CellPlan, own_generations, plan
 from stablechoice.configuration import Configuration
@@ -89,9 +89,6 @@ def record_provenance(
 
 
 def run(overrides: Sequence[str]) -> int:
-    if "DVC_STAGE" in os.environ:
-        # DVC killed must not leave its stage behind; a person's own background run may outlive the shell.
-        die_with_parent()
     configuration = Configuration(tuple(overrides))
     cell = configuration.cell()
     if derived(configuration, cell.strategy):

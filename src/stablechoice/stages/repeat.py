@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Sequence
 
-from stablechoice.cell_lock import die_with_parent, locked
+from stablechoice.cell_lock import locked
 from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import own_generations, plan
 from stablechoice.configuration import Configuration
@@ -18,8 +17,6 @@ from stablechoice.stages.generate import complete, record_provenance
 
 
 def run(overrides: Sequence[str]) -> int:
-    if "DVC_STAGE" in os.environ:
-        die_with_parent()
     configuration = Configuration(tuple(overrides))
     model, benchmark = configuration.cells_of_one_model()
     layout, source = configuration.layout(), configuration.benchmark(benchmark)

@@ -19,6 +19,7 @@ from stablechoice.artifact.package_code import code_sha256
 from stablechoice.cell_plan import CellPlan
 from stablechoice.configuration import Configuration
 from stablechoice.errors import ConfigError, JournalError, StablechoiceError
+from stablechoice.interruption import ASKING, interrupt
 from stablechoice.journal import Journal
 from stablechoice.progress import duration
 from stablechoice.runtime.provenance import source_state
@@ -34,8 +35,6 @@ from stablechoice.stages.settings import settings
 
 NOT_COPIED = 3
 """Exit code of a shard whose answers lie on its node only."""
-
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)
 
 
 def split_words(overrides: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -117,9 +116,10 @@ def _one_warning() -> Iterator[None]:
         if not stopped:
             stopped = True
             _undisturbed()
-            raise KeyboardInterrupt(f"stopped by {signal.Signals(number).name}")
+            interrupt(number)
 
-    before = {one: signal.signal(one, stop) for one in _STOPPING}
+    heeded = [one for one in ASKING if signal.getsignal(one) is not signal.SIG_IGN]
+    before = {one: signal.signal(one, stop) for one in heeded}
     try:
         yield
     finally:
@@ -130,7 +130,7 @@ def _one_warning() -> Iterator[None]:
 
 def _undisturbed() -> None:
     """Take no further signal that asks this process to end."""
-    for one in _STOPPING:
+    for one in ASKING:
         signal.signal(one, signal.SIG_IGN)
 
 
