@@ -6,10 +6,11 @@ import re
 import unicodedata
 
 from stablechoice.report.formats import alignment, one_line
-from stablechoice.report.table import Table, Value, display
+from stablechoice.report.latex_columns import HANG, Fit
+from stablechoice.report.latex_layout import EIGHT, ONE_COLUMN, Layout, Size, layouts
+from stablechoice.report.table import Column, Row, Table, Value
 
-LONGEST_FLOAT = 45
-"""Rows that fit on a page in \\small; a longer table becomes a `longtable`."""
+_NEEDS = "% needs booktabs, graphicx, longtable, pdflscape and textcomp\n"
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -67,8 +68,6 @@ _ACCENTS = {
 _LIGATURE = re.compile(r"([-',])(?=\1)")
 """Two of these in a row would print as another sign."""
 
-_MINUS = re.compile(r"(?<![\w.])-(?=\d)")
-
 
 def escape_latex(content: str) -> str:
     """Text that LaTeX prints as it is; a character without an ASCII spelling prints as its code point (`U+65E5`)."""
@@ -89,54 +88,74 @@ def _spelled(character: str) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """A `table` float, or a `longtable` above `LONGEST_FLOAT` rows, for `\\input`.
+    r"""The table for `\input`: a float where it fits a page, else a `longtable`, on turned pages where it is wide.
 
-    Needs `\\usepackage{booktabs,graphicx,longtable,textcomp}`. A float wider than the line is scaled down to it.
+    Needs `\usepackage{booktabs,graphicx,longtable,pdflscape,textcomp}`. `latex_layout` decides by estimated widths
+    for the text of `article` on A4 or letter paper. On a narrower line a float is scaled down to it; a longtable, which
+    cannot be scaled, sticks out.
+
+    In a document of two columns a float that is wider than one of them spans both (`table*`, which is `table` where
+    there is one column). A longtable and turned pages need one column: `\input` them after `\onecolumn`, in an
+    appendix. Turned pages start afresh; `\afterpage{\input{...}}` (package afterpage) lets the text run on before.
     """
-    head = "% needs booktabs, graphicx, longtable and textcomp\n"
-    return head + (_float(table) if len(table.rows) <= LONGEST_FLOAT else _longtable(table))
+    parts = layouts(table)
+    if parts[0].floats:
+        return _NEEDS + _float(parts[0])
+    printed = "".join(_longtable(part, number, len(parts)) for number, part in enumerate(parts, 1))
+    if parts[0].turned:
+        printed = f"\\begin{{landscape}}\n{printed}\\end{{landscape}}\n"
+    return _NEEDS + printed
 
 
-def _float(table: Table) -> str:
+def _float(layout: Layout) -> str:
+    kind = "table" if layout.width <= ONE_COLUMN else "table*"
     lines = [
-        r"\begin{table}[p]",
-        r"\centering\small",
-        rf"\caption{{{escape_latex(table.caption)}}}",
-        rf"\label{{{_label(table)}}}",
+        rf"\begin{{{kind}}}[p]",
+        r"\centering",
+        rf"\caption{{{escape_latex(layout.table.caption)}}}",
+        rf"\label{{{_label(layout.table)}}}",
+        r"\par\smallskip",
+        _setting(layout),
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-        rf"\begin{{tabular}}{{{_alignments(table)}}}",
+        rf"\begin{{tabular}}{{{_alignments(layout)}}}",
         r"\toprule",
-        _head(table),
+        _head(layout),
         r"\midrule",
-        *_body(table),
+        *_body(layout),
         r"\bottomrule",
         r"\end{tabular}}",
         r"\par\smallskip",
-        rf"\parbox{{\linewidth}}{{\footnotesize {_notes(table)}}}",
-        r"\end{table}",
+        rf"\parbox{{\linewidth}}{{{_notes(layout.table)}}}",
+        rf"\end{{{kind}}}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _longtable(table: Table) -> str:
+def _longtable(layout: Layout, number: int, of: int) -> str:
+    """One part of a table; the notes stand below the last."""
+    caption = layout.table.caption if of == 1 else f"{layout.table.caption} Columns in {of} parts, part {number}."
+    label = _label(layout.table) + (f"-{number}" if number > 1 else "")
     lines = [
-        r"\begingroup\scriptsize\setlength{\tabcolsep}{3pt}",
-        rf"\begin{{longtable}}{{{_alignments(table)}}}",
-        rf"\caption{{{escape_latex(table.caption)}}}\label{{{_label(table)}}}\\",
+        rf"\begingroup{_setting(layout)}\setlength{{\LTcapwidth}}{{\linewidth}}",
+        rf"\begin{{longtable}}{{{_alignments(layout)}}}",
+        rf"\caption{{{escape_latex(caption)}}}\label{{{label}}}\\",
         r"\toprule",
-        _head(table),
+        _head(layout),
         r"\midrule",
         r"\endfirsthead",
         r"\toprule",
-        _head(table),
+        _head(layout),
         r"\midrule",
         r"\endhead",
-        r"\bottomrule",
+        r"\midrule",
+        rf"\multicolumn{{{len(layout.columns)}}}{{@{{}}r@{{}}}}{{Continued on the next page}} \\",
         r"\endfoot",
-        *_body(table),
+        r"\bottomrule",
+        r"\endlastfoot",
+        *_body(layout),
         r"\end{longtable}",
-        rf"\noindent\parbox{{\linewidth}}{{{_notes(table)}}}",
-        r"\par\endgroup",
+        *([rf"\noindent{_notes(layout.table)}\par"] if number == of else []),
+        r"\endgroup",
     ]
     return "\n".join(lines) + "\n"
 
@@ -148,28 +167,63 @@ def _label(table: Table) -> str:
     )
 
 
-def _alignments(table: Table) -> str:
-    return "".join("l" if alignment(column) == "left" else "r" for column in table.columns)
+def _setting(layout: Layout) -> str:
+    """Size of type and space between columns."""
+    return rf"{_type(layout.size)}\setlength{{\tabcolsep}}{{{layout.size.gap / 2:g}pt}}"
 
 
-def _head(table: Table) -> str:
-    return " & ".join(escape_latex(column.title) for column in table.columns) + r" \\"
+def _type(size: Size) -> str:
+    r"""A size of type in points: what \small is depends on the document's own."""
+    return rf"\fontsize{{{size.points}}}{{{size.lead:g}}}\selectfont"
 
 
-def _body(table: Table) -> list[str]:
+def _alignments(layout: Layout) -> str:
+    return "@{}" + "".join(_letter(column) for column in layout.columns) + "@{}"
+
+
+def _letter(column: Column) -> str:
+    return "l" if alignment(column) == "left" else "r"
+
+
+def _head(layout: Layout) -> str:
+    titles = zip(layout.columns, layout.fits, strict=True)
+    return " & ".join(_stacked(fit.title_lines(column), _letter(column), "b") for column, fit in titles) + r" \\"
+
+
+def _body(layout: Layout) -> list[str]:
     lines: list[str] = []
-    for position, row in enumerate(table.rows):
-        if table.opens_group(position):
+    for block in layout.blocks():
+        if block.opens:
             lines.append(r"\addlinespace")
-        lines.append(" & ".join(_cell(value) for value in row) + r" \\")
+        if block.heading:
+            heading = rf"\textit{{{escape_latex(block.heading)}}}"
+            lines.append(rf"\multicolumn{{{len(layout.columns)}}}{{@{{}}l@{{}}}}{{{heading}}} \\*")
+        rows = [_row(layout, row) for row in block.rows]
+        # The star keeps a page from ending there: the next one would not say whose rows these are.
+        lines += [*(rf"{row} \\*" for row in rows[:-1]), rf"{rows[-1]} \\"]
     return lines
 
 
-def _cell(value: Value) -> str:
-    """Escaped; the hyphen before a number becomes a minus sign."""
-    shown = display(value)
-    return escape_latex(shown if value.kind == "text" or value.missing else _MINUS.sub("−", shown))
+def _row(layout: Layout, row: Row) -> str:
+    shown = zip(layout.columns, row[layout.hidden :], layout.fits, strict=True)
+    cells = [_cell(value, column, fit) for column, value, fit in shown]
+    return (r"\quad " if layout.headings else "") + " & ".join(cells)
+
+
+def _cell(value: Value, column: Column, fit: Fit) -> str:
+    hang = rf"\hspace{{{HANG:g}em}}" if value.kind == "text" else ""
+    return _stacked(fit.lines(value), _letter(column), "t", hang)
+
+
+def _stacked(lines: tuple[str, ...], letter: str, side: str, hang: str = "") -> str:
+    """Lines of one cell; the row stands beside its first (`t`) or last (`b`) line."""
+    printed = [escape_latex(line) for line in lines]
+    if len(printed) == 1:
+        return printed[0]
+    return rf"\begin{{tabular}}[{side}]{{@{{}}{letter}@{{}}}}" + rf"\\{hang}".join(printed) + r"\end{tabular}"
 
 
 def _notes(table: Table) -> str:
-    return " ".join(escape_latex(note) for note in table.notes)
+    """Running text; a line may end after an underscore, since names of measures can be long."""
+    notes = " ".join(escape_latex(note) for note in table.notes)
+    return rf"{_type(EIGHT)}\sloppy " + notes.replace(r"\_", r"\_\allowbreak{}")
