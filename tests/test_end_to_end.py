@@ -175,6 +175,26 @@ def test_a_comment_in_a_configuration_reruns_nothing(done: Path, models: str) ->
         assert "Running stage" not in run(done, "dvc", "repro", STABLECHOICE_MODELS=models)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "new"),
+    [
+        (r"/decoding@decoding: pocket", "/decoding@decoding: abcd"),
+        (r"embedder: minilm", "embedder: qwen3-embedding-0.6b"),
+        (r"strategies: \[direct, ", "strategies: [cyclic_averaged, direct, "),
+    ],
+)
+def test_a_study_of_other_settings_than_its_pipeline_is_refused_and_its_tables_stay(
+    done: Path, models: str, pattern: str, new: str
+) -> None:
+    """DVC alone would call the old answers up to date, and tables would name settings that produced none of them."""
+    before = digests(done, "tables", "figures")
+    with edited(done / "conf/study/pocket.yaml", pattern, new):
+        said = run(done, "dvc", "repro", code=255, STABLECHOICE_MODELS=models)
+        assert "not what conf/ describes; run `make pipeline`" in said
+        assert digests(done, "tables", "figures") == before
+    assert "Running stage" not in run(done, "dvc", "repro", STABLECHOICE_MODELS=models)
+
+
 def test_each_stage_reads_only_what_dvc_knows_that_it_reads(done: Path) -> None:
     """A file that a stage opens and DVC does not list would leave stale results behind after an edit."""
     files = (done, cells(done, "simulated", "pocket_qa"))

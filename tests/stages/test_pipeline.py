@@ -92,7 +92,7 @@ def test_a_strategys_file_is_a_parameter_of_its_own_cells_and_of_those_that_read
 
 
 def test_small_results_are_in_git_and_responses_in_the_cache(pocket: dict[str, dict]) -> None:
-    assert {"data/pocket/tables": {"cache": False}} in pocket["analyse"]["outs"]
+    assert {"data/pocket/tables": {"cache": False, "persist": True}} in pocket["analyse"]["outs"]
     assert pocket["report"]["outs"] == ["data/pocket/report"]
 
 
@@ -169,6 +169,21 @@ def test_check_names_the_stale_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("STABLECHOICE_ROOT", str(tmp_path))
     with pytest.raises(ConfigError, match=r"dvc\.yaml: not what conf/ describes; run `make pipeline`"):
         pipeline.run(["study=pocket"], check=True)
+
+
+def test_only_a_stage_that_dvc_runs_insists_on_its_pipelines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "conf", tmp_path / "conf")
+    pipeline.write_pipelines(tmp_path, "pocket")
+    study = tmp_path / "conf/study/pocket.yaml"
+    study.write_text(study.read_text("utf-8").replace("decoding: pocket", "decoding: abcd"), "utf-8")
+    monkeypatch.delenv("DVC_STAGE", raising=False)
+    pipeline.check_stage(Configuration(("study=pocket",), tmp_path))
+    monkeypatch.setenv("DVC_STAGE", "analyse")
+    cells = "data/pocket/pipeline/smollm2-135m/pocket_qa/dvc.yaml"
+    with pytest.raises(ConfigError, match=rf"{cells}.*: not what conf/ describes"):
+        pipeline.check_stage(Configuration(("study=pocket",), tmp_path))
+    pipeline.write_pipelines(tmp_path, "pocket")
+    pipeline.check_stage(Configuration(("study=pocket",), tmp_path))
 
 
 def test_a_study_but_the_pocket_has_a_pipeline_of_its_own_with_paths_from_the_root(tmp_path: Path) -> None:

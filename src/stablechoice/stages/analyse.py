@@ -31,6 +31,7 @@ from stablechoice.report.writing import write_metrics, write_tables
 from stablechoice.stages.abcd import abcd
 from stablechoice.stages.demonstrated import learned_from
 from stablechoice.stages.not_run import reasons
+from stablechoice.stages.pipeline import check_stage
 from stablechoice.stages.repeated import repeated
 from stablechoice.stages.routes import Routes
 from stablechoice.strategies.hypothesis import IndependentHypothesis
@@ -131,7 +132,7 @@ def _check_complete(configuration: Configuration, observations: Mapping[CellName
         AnalysisError: names a cell and a question.
     """
     manifests = {
-        b: read_manifest(configuration.root / configuration.benchmark(b).manifest)
+        b: read_manifest(configuration.root / configuration.benchmark(b).manifest, b)
         for b in configuration.study.benchmarks
     }
     for cell, rows in observations.items():
@@ -164,9 +165,9 @@ def compared(configuration: Configuration, found: Results, folder: Path | None =
     """Every published number beside ours.
 
     Args:
-        folder: of the published numbers; None for the repository's own.
+        folder: of the published numbers, some of the files or all; None for the repository's own.
     """
-    published = load_published(folder or configuration.root / "data" / "published")
+    published = load_published(folder or configuration.root / "data" / "published", whole=folder is None)
     return compare(found.analysis, found.study, published, found.extras)
 
 
@@ -192,6 +193,7 @@ def strays(configuration: Configuration) -> list[Path]:
 
 def run(overrides: Sequence[str]) -> int:
     configuration = Configuration(tuple(overrides))
+    check_stage(configuration)
     layout = configuration.layout()
     found = results(configuration)
     for path in strays(configuration):

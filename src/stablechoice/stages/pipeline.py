@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -162,17 +163,41 @@ def write_pipelines(root: Path, study: str | None = None) -> list[Path]:
     return changed
 
 
+def check_current(root: Path, files: Mapping[Path, str], study: str | None = None) -> None:
+    """Find out whether pipeline files are what conf/ describes.
+
+    A study whose file names other settings than its pipeline is asked for nothing new by DVC, which would call old
+    answers up to date, and tables would state settings that produced none of them.
+
+    Args:
+        files: what `pipelines` or `study_files` describe.
+        study: the one whose left over files count as well; all where None.
+
+    Raises:
+        ConfigError: names those that are not.
+    """
+    stale = [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
+    stale += left_over(root, list(files), study)
+    if stale:
+        shown = ", ".join(str(path.relative_to(root)) for path in stale[:5])
+        more = f" and {len(stale) - 5} more" if len(stale) > 5 else ""
+        raise ConfigError(
+            f"{shown}{more}: not what conf/ describes; run `make pipeline`, then what you ran, and commit the result"
+        )
+
+
+def check_stage(configuration: Configuration) -> None:
+    """Where DVC runs this, it judged by the study's pipeline files what is up to date: `check_current` of those."""
+    if "DVC_STAGE" in os.environ:
+        check_current(configuration.root, study_files(configuration), configuration.study_key)
+
+
 def run(overrides: Sequence[str], *, check: bool = False) -> int:
     configuration = Configuration(tuple(overrides))
     root = configuration.root
     study = configuration.study_key if overrides else None
     if check:
-        files = pipelines(root, study)
-        stale = [p for p, text in files.items() if not p.is_file() or p.read_text("utf-8") != text]
-        stale += left_over(root, list(files), study)
-        if stale:
-            names = ", ".join(str(p.relative_to(root)) for p in stale)
-            raise ConfigError(f"{names}: not what conf/ describes; run `make pipeline` and commit the result")
+        check_current(root, pipelines(root, study), study)
         return 0
     for path in write_pipelines(root, study):
         sys.stdout.write(f"{'wrote' if path.is_file() else 'removed'} {path.relative_to(root)}\n")

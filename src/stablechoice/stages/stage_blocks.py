@@ -160,7 +160,8 @@ def study_wide_stages(configuration: Configuration) -> Stages:
     if any(isinstance(configuration.model(model).engine, Offering) for model in study.models):
         inputs.append("conf/prices")
     inputs += ["data/published", f"conf/prompt/{study.prompts}", _CODE]
-    uncached: dict[str, Any] = {"cache": False}
+    # Kept where the stage fails, which writes them whole when it succeeds.
+    uncached: dict[str, Any] = {"cache": False, "persist": True}
     # A study that nobody has run yet must not make `dvc metrics` and `dvc plots` of the others complain.
     results = [{f"{folder}/tables": uncached}, {f"{folder}/figures": uncached}]
     metrics = [{f"{folder}/metrics.json": uncached}]
