@@ -135,6 +135,12 @@ def test_every_file_is_short_and_commented(path: Path) -> None:
         ),
         ("decoding/pocket.yaml", "seed: 42", "sed: 42", ["conf/decoding/pocket.yaml", "'sed'", "seed"]),
         ("study/pocket.yaml", "/decoding@decoding: pocket", "/decoding@decoding: poket", ["decoding/poket"]),
+        (
+            "study/pocket.yaml",
+            "defaults:\n  - /decoding@decoding: pocket\n",
+            "",
+            ["conf/study/pocket.yaml", "`- /decoding@decoding: NAME`", "It has: abcd, paper, paper-v1, pocket"],
+        ),
     ],
 )
 def test_a_mistake_in_a_file_is_named_with_file_key_and_what_is_allowed(

@@ -38,9 +38,12 @@ Order = Literal["rotations", "zero", "undefined"]
 class Reading:
     """What one response says under one rotation.
 
+    A strategy may ask in further orders, whose `Address.rotation` is the option count or more; a reading is of a
+    rotation alone, and what further orders say enters the strategy's answer.
+
     Attributes:
-        rotation: the order in which options were shown.
-        choice: canonical index of the chosen option; None when unscored.
+        rotation: the rotation in which options were shown: below the option count, and once in an observation.
+        choice: canonical index of the chosen option, never `NO_OPTION`; None when unscored.
         reason: why it is unscored; None when scored.
         how: the rule that read it: `lone_letter`, `selection`, `weak_letter`, `option_text`, `exact`, `containment`,
             `cosine`, ...; empty when unscored.
@@ -112,3 +115,29 @@ class Observation:
     completion_tokens: int | None = None
     types: tuple[str, ...] = ()
     matches: tuple[Match, ...] = ()
+
+
+def fault(row: Observation) -> str:
+    """What no measure could take in an observation: a number that points outside its options.
+
+    Returns:
+        The first fault in words; empty where there is none.
+    """
+    count, options = row.option_count, range(row.option_count)
+    if row.gold not in options:
+        return f"gold {row.gold} is outside its {count} options"
+    if row.choice is not None and row.choice not in options and row.choice != NO_OPTION:
+        return f"choice {row.choice} is outside its {count} options"
+    rotations = [reading.rotation for reading in row.readings]
+    if len(set(rotations)) != len(rotations) or not set(rotations) <= set(options):
+        return f"rotations {rotations} of its readings are not distinct ones of {count} options (0 to {count - 1})"
+    for reading in row.readings:
+        if reading.choice is not None and reading.choice not in options:
+            return f"rotation {reading.rotation} reads option {reading.choice} of {count} (0 to {count - 1}, or None)"
+    if row.scores and len(row.scores) != count:
+        return f"{len(row.scores)} scores for {count} options"
+    for score in row.scores:
+        # NaN is how an invalid score looks after a detour through a data frame; it compares false with everything.
+        if score is not None and (score < 0 or score > 100):
+            return f"score {score} is outside 0 to 100"
+    return ""

@@ -134,8 +134,10 @@ def test_an_empty_file_is_refused(tmp_path: Path, read: Callable[[Path], list[Qu
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="there is no such file"):
+    with pytest.raises(DataError, match=r"no such file; make it with `stablechoice prepare benchmark=absent`"):
         read_questions(tmp_path / "absent.jsonl")
+    with pytest.raises(DataError, match=r"no such file; put the source file there"):
+        read_source(tmp_path / "absent.jsonl")
     with pytest.raises(DataError, match="cannot be read"):
         read_questions(tmp_path)
 

@@ -72,8 +72,8 @@ def test_a_manifest_in_another_encoding_or_absent_is_refused(tmp_path: Path) -> 
     (tmp_path / "m.csv").write_bytes(b"question_id,subject\n" + FIRST.encode() + b",caf\xe9\n")
     with pytest.raises(DataError, match="not UTF-8"):
         read_manifest(tmp_path / "m.csv")
-    with pytest.raises(DataError, match="there is no such file"):
-        read_manifest(tmp_path / "absent.csv")
+    with pytest.raises(DataError, match=r"no such file; make it with `stablechoice sample benchmark=capitals`"):
+        read_manifest(tmp_path / "absent.csv", "capitals")
 
 
 def test_a_manifest_saved_with_windows_line_ends_is_read(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from stablechoice.errors import ConfigError, DataError
 from stablechoice.questions.loading import encode
@@ -19,6 +20,8 @@ FILES = sorted((ROOT / "conf" / "benchmark").glob("*.yaml"))
 OPEN = [path.stem for path in FILES if is_open(path)]
 KEYS = [path.stem for path in FILES if path.stem not in OPEN]
 SHIPPED = ("nonsense_qa", "nonsense_qa_100", "nonsense_qa_1000", "pocket_qa")
+PAPERS = ("arc_challenge", "arc_challenge_v1", "arc_challenge_validation", "mmlu", "mmlu_v1")
+OURS = (*PAPERS, *SHIPPED)
 LINE = json.dumps({"subject": "s", "question": "Which?", "options": ["a", "b"], "answer_index": 0}) + "\n"
 # sha256sum of the prepared file of LINE, which is this line and a newline:
 # {"gold":0,"options":["a","b"],"question":"Which?","question_id":"dadcfe6b1bdb1e31","subject":"s"}
@@ -64,16 +67,17 @@ def test_every_configuration_is_read_short_and_has_a_comment_above_each_key(key:
 
 
 def test_benchmarks_have_names_and_lists_of_their_own() -> None:
-    assert ["arc_challenge", "arc_challenge_v1", "arc_challenge_validation", "mmlu", "mmlu_v1", *SHIPPED] == KEYS
-    sources = [configured(key) for key in KEYS]
-    assert len({source.title for source in sources}) == len({source.manifest for source in sources}) == len(KEYS)
+    assert set(OURS) <= set(KEYS)
+    every = [configured(key) for key in KEYS]
+    assert len({source.title for source in every}) == len({source.manifest for source in every}) == len(KEYS)
+    sources = [configured(key) for key in OURS]
     assert {source.benchmark for source in sources} == {"arc_challenge", "mmlu", "nonsense_qa", "pocket_qa"}
-    assert [source.commit_texts for source in sources] == [key in SHIPPED for key in KEYS]
+    assert [source.commit_texts for source in sources] == [key in SHIPPED for key in OURS]
 
 
 def test_benchmarks_whose_pins_nobody_gave_us_are_refused_until_they_are_filled_in(tmp_path: Path) -> None:
-    assert OPEN == ["csqa", "gpqa", "mmlu_pro"]
-    for key in OPEN:
+    assert {"csqa", "gpqa", "mmlu_pro"} <= set(OPEN)
+    for key in ("csqa", "gpqa", "mmlu_pro"):
         path = ROOT / "conf" / "benchmark" / f"{key}.yaml"
         with pytest.raises(ConfigError, match=r"'\w+' must be text, found '\?\?\?'"):
             Source.read(path)
@@ -92,11 +96,10 @@ def test_a_published_table_is_a_local_file_like_any_other(tmp_path: Path) -> Non
     (folder / "tiny.csv").write_text(f"{columns}\nWhich?,a,b,c,d\n", encoding="utf-8")
     config = Source.from_mapping(mapping(file="tiny.csv"), "tiny.yaml")
     # The message of a first try gives the hash that a person then writes into the configuration.
-    with pytest.raises(DataError, match=r"prepared\.sha256 of the source is [0-9a-f]{64}") as refusal:
+    with pytest.raises(DataError, match=r"prepared\.sha256 is [0-9a-f]{64} and") as refusal:
         load(config, tmp_path)
-    found = str(refusal.value).split("the source is ")[1][:64]
-    pinned = Source.from_mapping(mapping(file="tiny.csv", prepared={"count": 1, "sha256": found}), "tiny.yaml")
-    [question] = load(pinned, tmp_path)
+    line = yaml.safe_load(str(refusal.value).split("`")[-2])
+    [question] = load(Source.from_mapping(mapping(file="tiny.csv", **line), "tiny.yaml"), tmp_path)
     assert (question.subject, sorted(question.options)) == ("tiny", ["a", "b", "c", "d"])
 
 
@@ -122,7 +125,7 @@ def test_shipped_benchmarks_load_and_their_list_is_what_the_rule_draws(key: str)
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("key", sorted(set(KEYS) - set(SHIPPED)))
+@pytest.mark.parametrize("key", PAPERS)
 def test_papers_benchmarks_load_from_a_named_folder_and_their_lists_are_what_the_rules_draw(
     key: str, shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,7 +162,7 @@ def test_a_local_file_is_found_in_data_sources_and_the_named_folder_goes_first(
     assert load(source, tmp_path)[0].question == "Which?"
     put(tmp_path / "named", LINE.replace("Which?", "Changed?"))
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "named"))
-    with pytest.raises(DataError, match=r"Tiny: prepared\.sha256 of the source is [0-9a-f]{64}, but"):
+    with pytest.raises(DataError, match=r"Tiny: the source holds other .*prepared\.sha256 is [0-9a-f]{64} and"):
         load(source, tmp_path)
 
 
@@ -180,7 +183,7 @@ def test_a_source_that_is_nowhere_names_where_it_was_sought_and_what_to_do(tmp_p
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (LINE + LINE, r"prepared\.count of the source is 2, but its configuration pins 1"),
+        (LINE + LINE, r"prepared\.count is 2 and 1 is pinned"),
         (LINE.replace('"answer_index": 0', '"answer_index": 1'), r"prepared\.sha256"),
     ],
 )
@@ -190,10 +193,23 @@ def test_questions_other_than_the_pinned_ones_are_refused(tmp_path: Path, conten
         load(Source.from_mapping(mapping(), "tiny.yaml"), tmp_path)
 
 
+def test_one_refusal_names_the_file_all_that_differs_and_the_line_that_would_pin_it(tmp_path: Path) -> None:
+    put(tmp_path / "data" / "sources", LINE + LINE.replace("Which?", "Changed?") + LINE)
+    config = Source.from_mapping(mapping(prepared={"count": 0, "sha256": "unknown"}), "tiny.yaml")
+    with pytest.raises(DataError) as refusal:
+        load(config, tmp_path, where="conf/benchmark/tiny.yaml")
+    said = str(refusal.value)
+    assert said.startswith("conf/benchmark/tiny.yaml: ")
+    for name in ("count is 3 and 0 is", "sha256 is", "repeated is 1 and 0 is"):
+        assert f"prepared.{name}" in said
+    line = yaml.safe_load(said.split("`")[-2])
+    assert len(load(Source.from_mapping(mapping(**line), "tiny.yaml"), tmp_path)) == 3
+
+
 def test_repeated_ids_must_be_as_many_as_pinned(tmp_path: Path) -> None:
     put(tmp_path / "data" / "sources", LINE + LINE)
     prepared = {"count": 2, "sha256": SHA256}
-    with pytest.raises(DataError, match=r"prepared\.repeated of the source is 1, but its configuration pins 0"):
+    with pytest.raises(DataError, match=r"prepared\.repeated is 1 and 0 is pinned"):
         load(Source.from_mapping(mapping(prepared=prepared), "tiny.yaml"), tmp_path)
 
 

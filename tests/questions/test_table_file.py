@@ -108,7 +108,9 @@ TEXT = st.one_of(
 
 
 @given(stem=TEXT, options=st.lists(TEXT, min_size=4, max_size=4, unique=True))
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 def test_questions_of_any_language_pass_unchanged_from_every_layout_to_the_prompt(
     tmp_path: Path, stem: str, options: list[str]
 ) -> None:

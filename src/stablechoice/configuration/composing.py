@@ -114,10 +114,9 @@ class Composer:
         pairs = [pair for entry in defaults if isinstance(entry, DictConfig) for pair in entry.items()]
         found = tuple(str(value) for key, value in pairs if re.fullmatch(rf"/?{wanted}(@.*)?", str(key)))
         if not found:
-            example = (choices(self.conf, wanted) or ["NAME"])[0]
             raise ConfigError(
-                f"{file_of(group, name)}: its defaults list must pick a file of conf/{wanted}, "
-                f"e.g. `- /{wanted}@{wanted}: {example}`"
+                f"{file_of(group, name)}: its defaults list must pick a file of conf/{wanted}: "
+                f"`- /{wanted}@{wanted}: NAME`. It has: {', '.join(choices(self.conf, wanted)) or 'nothing'}"
             )
         return found
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stablechoice.cell_name import CellName
 from stablechoice.errors import AnalysisError
 from stablechoice.measures.further import NOTHING_FURTHER, Further
-from stablechoice.observation import NO_OPTION, SET_ASIDE, Observation, Order, Reason
+from stablechoice.observation import SET_ASIDE, Observation, Order, Reason, fault
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -105,7 +105,8 @@ class Cell:
                     "delete its observations and score it again"
                 )
         for row in rows:
-            _check(name, row)
+            if wrong := fault(row):
+                raise AnalysisError(f"cell {spoken(name)}, question {row.question_id}: {wrong}: score the cell again")
         width = max(row.option_count for row in rows)
         return cls(
             name=CellName(*name),
@@ -232,33 +233,6 @@ def require_same_questions(cells: Sequence[Cell]) -> None:
                 f"cells {spoken(first.name)} and {spoken(cell.name)} disagree on gold, option count or relational "
                 f"options of question {question}: score both from the same benchmark file"
             )
-
-
-def _check(name: CellName, row: Observation) -> None:
-    """Refuse an observation whose numbers point outside its options."""
-    where = f"cell {spoken(name)}, question {row.question_id}"
-    again = "score the cell again"
-    options = range(row.option_count)
-    if row.gold not in options:
-        raise AnalysisError(f"{where}: gold {row.gold} is outside its {row.option_count} options: {again}")
-    if row.choice is not None and row.choice not in options and row.choice != NO_OPTION:
-        raise AnalysisError(f"{where}: choice {row.choice} is outside its {row.option_count} options: {again}")
-    rotations = [reading.rotation for reading in row.readings]
-    if len(set(rotations)) != len(rotations) or not set(rotations) <= set(options):
-        raise AnalysisError(
-            f"{where}: rotations {rotations} are not distinct ones of {row.option_count} options: {again}"
-        )
-    for reading in row.readings:
-        if reading.choice is not None and reading.choice not in options:
-            raise AnalysisError(
-                f"{where}: rotation {reading.rotation} reads option {reading.choice} of {row.option_count}: {again}"
-            )
-    if row.scores and len(row.scores) != row.option_count:
-        raise AnalysisError(f"{where}: {len(row.scores)} scores for {row.option_count} options: {again}")
-    for score in row.scores:
-        # NaN is how an invalid score looks after a detour through a data frame; it compares false with everything.
-        if score is not None and (score < 0 or score > 100):
-            raise AnalysisError(f"{where}: score {score} is outside 0 to 100: {again}")
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -27,7 +27,7 @@ def read_questions(path: Path) -> list[Question]:
     Raises:
         DataError: the file is missing or empty, or a line breaks the format; the message names file and line.
     """
-    return _read(path, "gold")
+    return _read(path, "gold", f"make it with `stablechoice prepare benchmark={path.stem}`")
 
 
 def read_source(path: Path) -> list[Question]:
@@ -41,7 +41,7 @@ def read_source(path: Path) -> list[Question]:
     Raises:
         DataError: as `read_questions`.
     """
-    return _read(path, "answer_index")
+    return _read(path, "answer_index", "put the source file there, or correct the benchmark's key `file`")
 
 
 def encode(questions: Iterable[Question]) -> bytes:
@@ -60,8 +60,11 @@ def write_questions(path: Path, questions: Sequence[Question]) -> None:
     write_whole(path, encode(questions))
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, remedy: str) -> bytes:
     """A file's bytes.
+
+    Args:
+        remedy: how to come by the file, for the message where it is missing or empty.
 
     Raises:
         DataError: it is missing, unreadable or holds nothing but white space.
@@ -69,14 +72,11 @@ def read_bytes(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
-        raise DataError(
-            f"{path}: there is no such file; run the stage that makes it (questions: stablechoice prepare "
-            "benchmark=NAME), or correct the path"
-        ) from error
+        raise DataError(f"{path}: there is no such file; {remedy}") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from error
     if not content.strip():
-        raise DataError(f"{path}: the file is empty; restore it, or delete it and run the stage that makes it")
+        raise DataError(f"{path}: the file is empty; {remedy}")
     return content
 
 
@@ -96,10 +96,10 @@ def _row(question: Question) -> dict[str, Any]:
     }
 
 
-def _read(path: Path, gold_key: Literal["gold", "answer_index"]) -> list[Question]:
+def _read(path: Path, gold_key: Literal["gold", "answer_index"], remedy: str) -> list[Question]:
     first: dict[str, tuple[int, Question]] = {}
     questions = []
-    for number, row in _rows(path):
+    for number, row in _rows(path, remedy):
         where = f"{path}:{number}"
         question = _question(row, gold_key, where)
         line, earlier = first.setdefault(question.question_id, (number, question))
@@ -112,9 +112,9 @@ def _read(path: Path, gold_key: Literal["gold", "answer_index"]) -> list[Questio
     return questions
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows(path: Path, remedy: str) -> Iterator[tuple[int, dict[str, Any]]]:
     # Only \n ends a line: question texts hold U+2028 and other signs at which str.splitlines would cut.
-    lines = read_bytes(path).split(b"\n")
+    lines = read_bytes(path, remedy).split(b"\n")
     if not lines[-1]:
         lines.pop()
     for number, line in enumerate(lines, start=1):

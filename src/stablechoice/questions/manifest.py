@@ -17,18 +17,21 @@ _COLUMNS = ("question_id", "subject")
 _ID = re.compile(r"[0-9a-f]{16}")
 
 
-def read_manifest(path: Path) -> list[str]:
+def read_manifest(path: Path, benchmark: str = "KEY") -> list[str]:
     """Read a manifest's ids, in its order.
+
+    Args:
+        benchmark: the key whose list it is, a file of `conf/benchmark`, for messages.
 
     Raises:
         DataError: the file is missing, empty or malformed, or names an id twice; the message names file and line.
     """
-    rows = _rows(path)
+    command = f"`stablechoice sample benchmark={benchmark}`"
+    anew = f"sample the benchmark anew with {command}"
+    rows = _rows(path, command)
     header = rows[0][1]
     if header[0] != "question_id":
-        raise DataError(
-            f"{path}:1: the first column must be question_id, found {header[0]!r}; sample the benchmark anew"
-        )
+        raise DataError(f"{path}:1: the first column must be question_id, found {header[0]!r}; {anew}")
     lines: dict[str, int] = {}
     for number, row in rows[1:]:
         where = f"{path}:{number}"
@@ -40,7 +43,7 @@ def read_manifest(path: Path) -> list[str]:
             raise DataError(f"{where}: id {row[0]} stands on line {lines[row[0]]} already; remove one of the two lines")
         lines[row[0]] = number
     if not lines:
-        raise DataError(f"{path}: a header and no id; delete the file and sample the benchmark anew")
+        raise DataError(f"{path}: a header and no id; delete the file and {anew}")
     return list(lines)
 
 
@@ -89,18 +92,17 @@ def select(questions: Iterable[Question], ids: Iterable[str], where: str | Path)
     return [by_id[name] for name in wanted]
 
 
-def _rows(path: Path) -> list[tuple[int, list[str]]]:
+def _rows(path: Path, command: str) -> list[tuple[int, list[str]]]:
     """Rows with the numbers of the lines on which they end; never empty, and no row is."""
+    anew = f"sample the benchmark anew with {command}"
     try:
-        text = read_bytes(path).decode("utf-8")
+        text = read_bytes(path, f"make it with {command}").decode("utf-8")
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         rows = [(reader.line_num, row) for row in reader]
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path}: not UTF-8 ({error.reason} at byte {error.start}); sample the benchmark anew"
-        ) from error
+        raise DataError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); {anew}") from error
     except csv.Error as error:
-        raise DataError(f"{path}: not a CSV file ({error}); sample the benchmark anew") from error
+        raise DataError(f"{path}: not a CSV file ({error}); {anew}") from error
     for number, row in rows:
         if not row:
             raise DataError(f"{path}:{number}: an empty line; remove it")

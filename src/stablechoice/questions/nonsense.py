@@ -93,7 +93,7 @@ def read_words(path: Path) -> list[str]:
         DataError: missing, not UTF-8, too short, or a word that is blank or repeated.
     """
     try:
-        words = read_bytes(path).decode("utf-8").removesuffix("\n").split("\n")
+        words = read_bytes(path, "restore it with git").decode("utf-8").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); restore the word list") from error
     lines: dict[str, int] = {}

@@ -167,7 +167,7 @@ def _holds_open(value: Any) -> bool:
     return any(map(_holds_open, value)) if isinstance(value, list) else value == OPEN
 
 
-def load(config: Source, root: Path = Path()) -> list[Question]:
+def load(config: Source, root: Path = Path(), *, where: str = "") -> list[Question]:
     """All questions of a benchmark, in source order, checked against the configuration.
 
     A local file is preferred to the hub: it is `file` in the folder that STABLECHOICE_SOURCES names, else in
@@ -175,24 +175,32 @@ def load(config: Source, root: Path = Path()) -> list[Question]:
 
     Args:
         root: the repository's root.
+        where: the file that describes the benchmark, for messages; empty for its title.
 
     Raises:
         DataError: the source is missing or malformed, or its questions are not the pinned ones.
     """
     questions = _questions(config, root)
-    repeated = len(repeated_ids(questions))
     sha256 = hashlib.sha256(encode(questions)).hexdigest()
-    for what, found, pinned in (
-        ("count", len(questions), config.prepared.count),
-        ("repeated", repeated, config.prepared.repeated),
-        ("sha256", sha256, config.prepared.sha256),
-    ):
-        if found != pinned:
-            raise DataError(
-                f"{config.title}: prepared.{what} of the source is {found}, but its configuration pins {pinned}; "
-                f"restore the source, or, if it was changed on purpose, write the new value into conf/benchmark"
-            )
+    found = Prepared(len(questions), sha256, len(repeated_ids(questions)))
+    if found != config.prepared:
+        raise DataError(_other_than_pinned(where or config.title, found, config.prepared))
     return questions
+
+
+def _other_than_pinned(where: str, found: Prepared, pinned: Prepared) -> str:
+    """All that differs at once, and the line that would pin what was found."""
+    differing = [
+        f"prepared.{field.name} is {getattr(found, field.name)} and {getattr(pinned, field.name)} is pinned"
+        for field in fields(Prepared)
+        if getattr(found, field.name) != getattr(pinned, field.name)
+    ]
+    repeated = f", repeated: {found.repeated}" if found.repeated else ""
+    return (
+        f"{where}: the source holds other questions than the pinned ones ({'; '.join(differing)}): restore the source, "
+        "or, if it was changed on purpose or is new, write there: "
+        f"`prepared: {{count: {found.count}, sha256: {found.sha256}{repeated}}}`"
+    )
 
 
 def _questions(config: Source, root: Path) -> list[Question]:

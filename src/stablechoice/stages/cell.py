@@ -27,7 +27,8 @@ def study_questions(configuration: Configuration, benchmark: str) -> list[Questi
         DataError: a file is missing, or the manifest names an id that the benchmark lacks.
     """
     manifest = configuration.root / configuration.benchmark(benchmark).manifest
-    return select(read_questions(configuration.layout().questions(benchmark)), read_manifest(manifest), manifest)
+    known = read_questions(configuration.layout().questions(benchmark))
+    return select(known, read_manifest(manifest, benchmark), manifest)
 
 
 def derived(configuration: Configuration, strategy: str) -> bool:
@@ -100,6 +101,7 @@ def repeat_plans(configuration: Configuration, model: str, benchmark: str) -> li
     if not strategies or listed is None:
         return []
     path = configuration.root / listed
-    questions = select(read_questions(configuration.layout().questions(benchmark)), read_manifest(path), path)
+    known = read_questions(configuration.layout().questions(benchmark))
+    questions = select(known, read_manifest(path, benchmark), path)
     plans = [cell_plan(configuration, CellName(model, benchmark, s), questions) for s in strategies]
     return [replace(one, repetitions=repeats.again, order=False) for one in plans]

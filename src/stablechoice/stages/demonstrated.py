@@ -51,5 +51,5 @@ def demonstrated(configuration: Configuration, cell: CellName) -> Strategy:
         return strategy
     benchmark = read_questions(configuration.layout().questions(cell.benchmark))
     manifest = configuration.root / configuration.benchmark(cell.benchmark).manifest
-    evaluated = select(benchmark, read_manifest(manifest), manifest)
+    evaluated = select(benchmark, read_manifest(manifest, cell.benchmark), manifest)
     return bound(strategy, lent(configuration, cell.benchmark), evaluated)

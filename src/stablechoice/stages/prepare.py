@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stablechoice.configuration import Configuration
+from stablechoice.configuration.composing import file_of
 from stablechoice.errors import ConfigError
 from stablechoice.questions.loading import write_questions
 from stablechoice.questions.source import load
@@ -21,5 +22,6 @@ def run(overrides: Sequence[str]) -> int:
     configuration = Configuration(tuple(overrides))
     name = named_benchmark(configuration)
     source = configuration.benchmark(name)
-    write_questions(configuration.layout().questions(name), load(source, configuration.root))
+    questions = load(source, configuration.root, where=file_of("benchmark", name))
+    write_questions(configuration.layout().questions(name), questions)
     return 0

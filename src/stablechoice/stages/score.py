@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from stablechoice.cell_name import CellName
 from stablechoice.cell_plan import Planned, verified
 from stablechoice.configuration import Configuration
-from stablechoice.errors import PlanError, StablechoiceError
+from stablechoice.errors import AnalysisError, PlanError, StablechoiceError
 from stablechoice.generations import read
-from stablechoice.observation import Observation
+from stablechoice.observation import Observation, fault
 from stablechoice.observations import write_observations
 from stablechoice.questions.question import Question
 from stablechoice.questions.question_type import question_types
@@ -35,11 +35,15 @@ def _tokens(counts: Sequence[int | None]) -> int | None:
 
 
 def observe(question: Question, planned: Sequence[Planned], strategy: Strategy, reader: Reader) -> Observation:
-    """One question under one strategy, with what it cost."""
+    """One question under one strategy, with what it cost.
+
+    Raises:
+        AnalysisError: the strategy reads what no measure could take; refused here, before it is stored.
+    """
     answers = {p.request.address: _answered(p) for p in planned}
     outcome = strategy.read(question, answers, reader)
     needed = [p for p in planned if p.request.purpose == "answer"]
-    return Observation(
+    observation = Observation(
         question_id=question.question_id,
         subject=question.subject,
         gold=question.gold,
@@ -59,6 +63,13 @@ def observe(question: Question, planned: Sequence[Planned], strategy: Strategy, 
         types=question_types(question),
         matches=outcome.matches,
     )
+    if wrong := fault(observation):
+        reads = f"{type(strategy).__module__}.{type(strategy).__qualname__}.read"
+        raise AnalysisError(
+            f"question {question.question_id}: the strategy's `read` is at fault, {reads}: {wrong}; mend it and score "
+            "again: nothing is asked anew"
+        )
+    return observation
 
 
 def score(
@@ -88,6 +99,7 @@ def score_cell(configuration: Configuration, cell: CellName, similarity: Similar
     """Read a cell's recorded answers and write its observations.
 
     Raises:
+        AnalysisError: the strategy reads what no measure could take.
         DataError: a file is missing or breaks its format.
         ModelError: the embedder is needed and is not at hand.
         PlanError: the recorded requests are not those that would be asked today.
