@@ -111,7 +111,8 @@ def digests(folder: Path) -> dict[str, str]:
     return {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.jsonl"))}
 
 
-def main(journal_path: str, log_path: str, folder: str) -> None:
+def main(journal_path: str, log_path: str, folder: str, most: str = "1000000") -> None:
+    """Answer the study, a dot for each answer; after `most` of them wait until standard input ends."""
     taken = 0
 
     def dot(advance: Advance) -> None:
@@ -120,6 +121,8 @@ def main(journal_path: str, log_path: str, folder: str) -> None:
             taken = advance.asked
             sys.stdout.write(".")
             sys.stdout.flush()
+        if taken >= int(most):
+            sys.stdin.read()
 
     with Path(log_path).open("a", encoding="utf-8") as log, Journal.open(Path(journal_path)) as journal:
 

@@ -20,10 +20,11 @@ from stablechoice.interruption import ASKING
 # draw or a busy moment. New examples are sought on purpose: `pytest -m hypothesis --hypothesis-profile=default`.
 settings.load_profile("ci")
 
-# What a shell starts in its background ignores Ctrl-C, and hands that down to every process that a test starts: tests
-# that press it there would wait for ever.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# What a shell starts in its background ignores Ctrl-C, and what `nohup` starts a hang-up. Ignoring is handed down to
+# every process that a test starts, which would then be deaf to what it is sent; a handler that does nothing is not.
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -314,9 +314,9 @@ def test_progress_only_grows_and_ends_complete(journal: Journal) -> None:
 # --- kills, and two runs at once -------------------------------------------------------------------------------------
 
 
-def start(folder: Path, out: Path | None = None) -> subprocess.Popen[bytes]:
-    arguments = [answering.__file__, folder / "answers.sqlite", folder / "asked.log", out or folder]
-    return subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE)
+def start(folder: Path, out: Path | None = None, *more: str) -> subprocess.Popen[bytes]:
+    arguments = [answering.__file__, folder / "answers.sqlite", folder / "asked.log", out or folder, *more]
+    return subprocess.Popen([sys.executable, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def finish(process: subprocess.Popen[bytes]) -> None:
@@ -333,7 +333,8 @@ def test_killed_ten_times_on_the_way_the_files_are_those_of_an_undisturbed_run(
         with Journal.open(tmp_path / "answers.sqlite") as journal:
             before = journal.answer_count()
         taken = draw.randrange(1, 18)
-        with start(tmp_path) as process:
+        # Killed somewhere within one batch more: however late the kill comes, the run is not at its end.
+        with start(tmp_path, tmp_path, str(taken + MOST)) as process:
             assert process.stdout is not None
             process.stdout.read(taken)
             process.kill()

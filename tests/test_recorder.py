@@ -69,21 +69,24 @@ def test_a_signal_while_answers_are_being_written_down_waits_for_that(journal: J
     with sqlite3.connect(journal.path, isolation_level=None, check_same_thread=False) as other:
         other.execute("BEGIN IMMEDIATE")  # so that recording waits
 
-        def ask_to_end() -> None:
-            time.sleep(0.1)
+        def ask_to_end(recorder: Recorder) -> None:
+            while not recorder._waiting:
+                time.sleep(0.01)
+            time.sleep(0.1)  # by then it waits for the journal, unless the machine is very slow
             os.kill(os.getpid(), signal.SIGINT)
             other.execute("ROLLBACK")
 
-        asking = threading.Thread(target=ask_to_end)
+        asking: list[threading.Thread] = []
 
         def answer() -> None:
             with Recorder(journal, "m", most=most, seconds=NEVER) as recorder:
-                asking.start()
+                asking.append(threading.Thread(target=ask_to_end, args=(recorder,)))
+                asking[0].start()
                 recorder.add(generation(1))
 
         with pytest.raises(KeyboardInterrupt):
             answer()
-        asking.join()
+        asking[0].join()
     assert journal.answer_count() == 1
 
 

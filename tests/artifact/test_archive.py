@@ -124,7 +124,9 @@ def test_extended_headers_which_could_claim_any_size_are_refused(form: int, tmp_
 
 
 @given(data=st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 def test_an_archive_cut_anywhere_is_refused(
     data: st.DataObject, packed: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -21,6 +21,7 @@ SHA = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 PROGRAM = """
 import json
 from stablechoice.doctor import online
+online.SECONDS = %s
 hub = online.ask()
 print(json.dumps([hub.reachable, hub.why, online.size("someone/model", "b" * 40)]))
 """
@@ -67,13 +68,16 @@ def server(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
         listening.shutdown()
 
 
-def asked(endpoint: str, **more: str) -> tuple[bool, str, int | None]:
-    """In a process of its own: the hub's client reads its address when it is imported."""
+def asked(endpoint: str, *, seconds: float = 120.0, **more: str) -> tuple[bool, str, int | None]:
+    """In a process of its own: the hub's client reads its address when it is imported.
+
+    Args:
+        seconds: after which the hub is given up; a busy machine's server here may take more of them than a far one.
+    """
     kept = {k: v for k, v in os.environ.items() if not k.startswith("HF_") and not k.lower().endswith("_proxy")}
     environ = {**kept, "HF_ENDPOINT": endpoint, **more}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environ, capture_output=True, text=True, check=True, timeout=60
-    )
+    command = [sys.executable, "-c", PROGRAM % seconds]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True, timeout=600)
     reachable, why, size = json.loads(done.stdout)
     return bool(reachable), str(why), size
 
@@ -100,7 +104,7 @@ def test_nobody_there_is_not_reachable() -> None:
 
 def test_a_server_that_never_answers_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        reachable, why, _ = asked(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        reachable, why, _ = asked(f"http://127.0.0.1:{silent.getsockname()[1]}", seconds=0.5)
     assert not reachable
     assert why
 

@@ -44,7 +44,7 @@ class Children:
     def close(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(30)
+        self._process.wait(300)
 
 
 @pytest.fixture(scope="module")

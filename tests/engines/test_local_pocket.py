@@ -11,6 +11,7 @@ import pytest
 
 from stablechoice.configuration import Configuration
 from stablechoice.engines.local import LocalEngine
+from stablechoice.engines.weights import Weights
 from stablechoice.prompts import Prompts
 from stablechoice.questions.question import Question, question_id
 from stablechoice.request import Address, Decoding, Request
@@ -86,7 +87,7 @@ def test_texts_equal_those_of_generate(engine: LocalEngine, keys: dict[str, Any]
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    (folder,) = (path for path in (ROOT / "models").glob(f"{KEY}-*") if path.is_dir())
+    folder = Weights.from_mapping(keys).locate()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     for request, answer in list(zip(requests(), answers, strict=True))[::4]:

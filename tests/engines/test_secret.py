@@ -138,7 +138,7 @@ def test_a_provider_that_echoes_the_header_brings_it_into_no_file_and_no_output(
     }
     with Provider(fault=fault) as provider:
         command = [sys.executable, "-m", "tests.loopback.spill", protocol, provider.address, str(tmp_path)]
-        done = subprocess.run(command, env=environment, capture_output=True, timeout=120, check=False, cwd=ROOT)
+        done = subprocess.run(command, env=environment, capture_output=True, timeout=600, check=False, cwd=ROOT)
         assert provider.asked
     output = done.stdout + done.stderr
     if status == 200:

@@ -27,7 +27,7 @@ from tests.answering import QUESTIONS, cell
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = "smollm2-135m"
-SECONDS = 120.0
+SECONDS = 600.0
 
 pytestmark = [
     pytest.mark.model,
@@ -63,7 +63,7 @@ def address(folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(SECONDS)
 
 
 def _wait(process: subprocess.Popen[bytes], url: str) -> None:
@@ -71,7 +71,7 @@ def _wait(process: subprocess.Popen[bytes], url: str) -> None:
     while time.monotonic() < deadline:
         assert process.poll() is None, "the server ended"
         try:
-            urllib.request.urlopen(url, timeout=2).close()
+            urllib.request.urlopen(url, timeout=10).close()
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
         else:

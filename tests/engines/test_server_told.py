@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import socket
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from stablechoice.errors import ConfigError, EngineError
 from stablechoice.request import canonical_json
 from tests.conftest import ROOT
 from tests.loopback.asking import DECODING, KEY, LIMITS, VARIABLE, requests
-from tests.loopback.http import Asked, HttpServer, Reply
+from tests.loopback.http import Asked, HttpServer, Reply, unanswered
 from tests.loopback.provider import chat_body
 
 TOO_LONG = {
@@ -112,16 +112,13 @@ def test_a_key_goes_to_the_server_alone_and_is_not_recorded(tmp_path: Path, monk
 
 
 def test_an_absent_server_is_named_before_anything_is_waited_for(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     # With waits of a minute between tries this test would not end.
-    one = engine(
-        f"http://127.0.0.1:{port}", tmp_path, limits={"first_wait_seconds": 60.0, "longest_wait_seconds": 60.0}
-    )
-    said = rf"conf/engine/server\.yaml: no server listens at http://127\.0\.0\.1:{port}/v1 .*: start it, or mend"
-    with pytest.raises(EngineError, match=said):
-        list(one.answer(requests(3), DECODING))
+    patient = {"first_wait_seconds": 60.0, "longest_wait_seconds": 60.0}
+    with unanswered() as address:
+        one = engine(address, tmp_path, limits=patient)
+        said = rf"conf/engine/server\.yaml: no server listens at {re.escape(address)}/v1 .*: start it, or mend"
+        with pytest.raises(EngineError, match=said):
+            list(one.answer(requests(3), DECODING))
     assert one.facts()["tries"] == 0
 
 
@@ -146,7 +143,7 @@ def test_a_prompt_that_alone_is_too_long_is_its_own_failure(tmp_path: Path) -> N
 
 def test_a_server_that_is_too_slow_is_told_apart_from_one_that_is_wrong(tmp_path: Path) -> None:
     def slow(asked: Asked) -> Reply:
-        return Reply(body=chat_body("B"), delay=5.0) if asked.method == "POST" else Reply(404, {})
+        return Reply(body=chat_body("B"), delay=3600.0) if asked.method == "POST" else Reply(404, {})
 
     with HttpServer(slow) as server:
         one = engine(server.address, tmp_path, limits={"timeout_seconds": 0.05})

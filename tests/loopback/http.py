@@ -7,7 +7,9 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -61,6 +63,14 @@ class Reply:
 Handler = Callable[[Asked], Reply]
 
 
+@contextmanager
+def unanswered() -> Iterator[str]:
+    """An address at which nobody listens, and which nobody else can take within the block."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{held.getsockname()[1]}"
+
+
 class HttpServer:
     """Serves `handler` in a thread of its own until the `with` block ends."""
 
@@ -81,14 +91,28 @@ class HttpServer:
 
     def __enter__(self) -> HttpServer:
         self._thread.start()
-        assert self._started.wait(10)
+        assert self._started.wait(120)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._loop.call_soon_threadsafe(self._ended.set)
-        self._thread.join(10)
+        self._thread.join(120)
+
+    def drained(self) -> None:
+        """Wait until all that clients sent before they ended has been read, and their connections are closed."""
+        before = self.connections
+        with socket.create_connection(("127.0.0.1", self.port)):  # the kernel hands connections over in their order
+            self._until(lambda: self.connections > before)
+        self._until(lambda: not self._tasks)
+
+    @staticmethod
+    def _until(holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 120
+        while not holds():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
     def _turn(self) -> None:
         self._loop.run_until_complete(self._serve())

@@ -34,7 +34,7 @@ def browser() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine (Debian: the package chromium)")
     with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=300_000)
         yield started
         started.close()
 

@@ -13,7 +13,7 @@ class Visit:
         settings = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | settings
         self.context = browser.new_context(**settings)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(120_000)
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self.page.on("console", lambda message: self.complaints.append(message.text))
@@ -36,6 +36,14 @@ class Visit:
         until(self.page, "() => /^[0-9]+ of/.test(document.getElementById('count').textContent)")
         return self.page
 
+    def complained(self, of: str) -> None:
+        """Wait until the browser has complained of something: its messages come a moment later."""
+        for _ in range(2_400):
+            if any(of in complaint for complaint in self.complaints):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"no complaint of {of}: {self.complaints}")
+
     def __enter__(self) -> Visit:
         return self
 
@@ -45,7 +53,7 @@ class Visit:
 
 def until(page: Any, condition: str, argument: object = None) -> None:
     """Wait for a condition. Playwright's own way evaluates text inside the page, which the page's policy forbids."""
-    for _ in range(400):
+    for _ in range(2_400):
         if page.evaluate(condition, argument):
             return
         page.wait_for_timeout(50)

@@ -189,12 +189,12 @@ def test_ctrl_c_reaches_every_process_inside_which_ends_in_order(daemon: Daemon,
     # DVC starts stages as children: a terminal's Ctrl-C reaches them too, and so must this one.
     program = """
         import subprocess, sys, time
-        child = "import time\\ntry:\\n print(1, flush=True); time.sleep(60)\\nexcept KeyboardInterrupt: print('child')"
+        child = "import time\\ntry:\\n print(1, flush=True); time.sleep(600)\\nexcept KeyboardInterrupt: print('child')"
         process = subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, text=True)
         process.stdout.readline()
         try:
             print("ready", flush=True)
-            time.sleep(60)
+            time.sleep(600)
         except KeyboardInterrupt:
             print(process.communicate()[0].strip(), "and parent end")
     """
@@ -213,7 +213,7 @@ def test_a_program_that_does_not_listen_to_ctrl_c_is_killed(daemon: Daemon, cpu:
         import signal, time
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("ready", flush=True)
-        time.sleep(60)
+        time.sleep(600)
     """
     made = box(cpu.id, program)
     with pytest.raises(KeyboardInterrupt):
@@ -223,7 +223,7 @@ def test_a_program_that_does_not_listen_to_ctrl_c_is_killed(daemon: Daemon, cpu:
 
 @pytest.mark.docker
 def test_a_second_run_of_one_repository_is_refused_while_the_first_lives(daemon: Daemon, cpu: Image) -> None:
-    made = box(cpu.id, "import time; time.sleep(60)")
+    made = box(cpu.id, "import time; time.sleep(600)")
     first = daemon.client.containers.create(**made.arguments())
     first.start()
     try:
@@ -237,7 +237,7 @@ def test_a_second_run_of_one_repository_is_refused_while_the_first_lives(daemon:
 
 @pytest.mark.docker
 def test_a_container_whose_owner_was_killed_makes_room(daemon: Daemon, cpu: Image) -> None:
-    made = box(cpu.id, "import time; time.sleep(60)")
+    made = box(cpu.id, "import time; time.sleep(600)")
     orphan = daemon.client.containers.create(**{**made.arguments(), "labels": {OWNER: f"{os.getpid()}:1"}})
     orphan.start()
     end, out, _ = said(daemon, box(cpu.id, "print('room')"))
@@ -247,7 +247,7 @@ def test_a_container_whose_owner_was_killed_makes_room(daemon: Daemon, cpu: Imag
 
 @pytest.mark.docker
 def test_a_container_that_is_killed_from_outside_says_so(daemon: Daemon, cpu: Image) -> None:
-    made = box(cpu.id, "import time; print('ready', flush=True); time.sleep(60)")
+    made = box(cpu.id, "import time; print('ready', flush=True); time.sleep(600)")
 
     class Killing(io.BytesIO):
         """Kills the container at its first word, once: a word may come in two parts."""

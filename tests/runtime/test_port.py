@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -14,10 +15,16 @@ from stablechoice.runtime.port import Port
 from tests.conftest import ROOT
 
 
-def test_a_stated_port_is_held_against_other_runs_before_anything_listens_there() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        number = free.getsockname()[1]
+@pytest.fixture
+def number() -> Iterator[int]:
+    """A port that nobody listens to, and that the kernel gives nobody who asks for any."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
+def test_a_stated_port_is_held_against_other_runs_before_anything_listens_there(number: int) -> None:
     program = (
         "import sys; from stablechoice.runtime.port import Port\n"
         f"port = Port.take('here', '127.0.0.1', {number}); print(port.number, flush=True); sys.stdin.read()"

@@ -54,20 +54,29 @@ def alive(pid: int) -> bool:
         return False
 
 
-def servers() -> set[int]:
-    """Processes that run this room's server."""
-    return running(SERVER)
+def servers(of: int | None = None) -> set[int]:
+    """Live processes below this one, or below another, that run this room's server: nobody else's count."""
+    return {pid for pid in below(of or os.getpid()) if SERVER in words(pid)}
 
 
-def children() -> set[int]:
-    """Processes that such servers started."""
-    return running(r"import time; time\.sleep\(600\)$")
+def children(of: int) -> set[int]:
+    """Live processes that such servers started."""
+    return {pid for pid in below(of) if "time.sleep(600)" in words(pid)}
 
 
-def running(pattern: str) -> set[int]:
-    """Live processes by their command line."""
-    found = subprocess.run(["pgrep", "-f", pattern], capture_output=True, text=True, check=False).stdout.split()
-    return {int(pid) for pid in found if alive(int(pid))}
+def below(pid: int) -> set[int]:
+    """Live processes that a process started, and what those started."""
+    found = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
+    live = {int(one) for one in found if alive(int(one))}
+    return live.union(*map(below, live))
+
+
+def words(pid: int) -> str:
+    """A process's command line; empty once it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text("utf-8").replace("\0", " ")
+    except OSError:
+        return ""
 
 
 def asking(words: str) -> subprocess.Popen[str]:
@@ -91,26 +100,22 @@ def asking(words: str) -> subprocess.Popen[str]:
 
 
 def test_it_starts_with_the_first_request_answers_and_stops() -> None:
-    before = servers()
     one = engine(options={"child": 1})
-    assert servers() == before
+    assert servers() == set()
     assert [response.text for _, response in one.answer(REQUESTS, DECODING)] == ["B"] * 6
-    (pid,) = servers() - before
-    (child,) = [
-        int(word) for word in subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split()
-    ]
+    (pid,) = servers()
+    (child,) = below(pid)
     assert list(one.answer(REQUESTS[:1], DECODING))
-    assert servers() - before == {pid}
+    assert servers() == {pid}
     one.close()
     assert not alive(pid)
     assert not alive(child)
 
 
 def test_nothing_is_started_for_no_request() -> None:
-    before = servers()
     one = engine()
     assert list(one.answer([], DECODING)) == []
-    assert servers() == before
+    assert servers() == set()
     one.close()
 
 
@@ -155,19 +160,18 @@ def test_another_version_than_the_one_asked_for_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "said"),
+    ("program", "minutes", "said"),
     [
-        ("import sys; print('1.2'); sys.exit('no such option')", "ended with exit code 1, saying 'no such option'"),
-        ("pass", "ended with exit code 0, saying ''"),
-        ("import time; time.sleep(600)", r"did not end within 0\.02 minutes"),
+        ("import sys; print('1.2'); sys.exit('no such option')", 30, "ended with exit code 1, saying 'no such option'"),
+        ("pass", 30, "ended with exit code 0, saying ''"),
+        ("import time; time.sleep(600)", 0.02, r"did not end within 0\.02 minutes"),
     ],
 )
-def test_a_version_that_cannot_be_told_is_named_and_nothing_is_started(program: str, said: str) -> None:
-    before = servers()
-    one = engine(version_command=[sys.executable, "-c", program], ready_minutes=0.02)
+def test_a_version_that_cannot_be_told_is_named_and_nothing_is_started(program: str, minutes: float, said: str) -> None:
+    one = engine(version_command=[sys.executable, "-c", program], ready_minutes=minutes)
     with pytest.raises(EngineError, match=rf"{said}.*version is not known; mend 'version_command' there, or set it to"):
         list(one.answer(REQUESTS, DECODING))
-    assert servers() == before
+    assert servers() == set()
 
 
 def test_a_program_that_is_installed_beside_ours_needs_no_path(
@@ -203,10 +207,9 @@ def test_a_port_that_is_taken_is_named() -> None:
 
 
 def test_a_server_that_is_not_ready_in_time_is_named_and_ended() -> None:
-    before = servers()
     with pytest.raises(EngineError, match=r"did not answer /health within 0\.02 minutes.*raise 'ready_minutes'"):
         list(engine(options={"unready": 1}, ready_minutes=0.02).answer(REQUESTS, DECODING))
-    assert servers() == before
+    assert servers() == set()
 
 
 def test_a_server_that_ends_before_it_is_ready_is_named_with_its_last_words() -> None:
@@ -231,9 +234,8 @@ def test_a_server_that_died_is_not_waited_for(opened: list[ServedEngine]) -> Non
     patient = {"attempts": 10, "first_wait_seconds": 60.0, "longest_wait_seconds": 60.0, "concurrency": 1}
     one = engine(limits=patient)
     opened.append(one)
-    before = servers()
     list(one.answer(REQUESTS[:1], DECODING))
-    (pid,) = servers() - before
+    (pid,) = servers()
     os.kill(pid, signal.SIGKILL)
     while alive(pid):
         time.sleep(0.01)
@@ -242,11 +244,10 @@ def test_a_server_that_died_is_not_waited_for(opened: list[ServedEngine]) -> Non
 
 
 def test_a_server_that_is_killed_is_named_by_its_signal(opened: list[ServedEngine]) -> None:
-    before = servers()
     one = engine()
     opened.append(one)
     list(one.answer(REQUESTS[:1], DECODING))
-    (pid,) = servers() - before
+    (pid,) = servers()
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(EngineError, match="the server ended by SIGKILL while it was asked"):
         list(one.answer(REQUESTS[1:], DECODING))
@@ -261,17 +262,19 @@ def test_a_container_ends_with_a_run_that_is_killed(daemon: Daemon) -> None:
     except ImageNotFound:
         pytest.skip(f"the engine has no {BASE}")
 
-    def containers() -> list[str]:
-        return [one.short_id for one in daemon.client.containers.list(filters={"ancestor": BASE})]
+    name = f"stablechoice-test-served-{os.getpid()}"
 
-    before = containers()
-    within = ["docker", "run", "--rm", "--init", "--network", "host", "-v", f"{Path(SERVER).parent}:/s:ro", BASE]
+    def containers() -> list[str]:
+        return [one.short_id for one in daemon.client.containers.list(all=True, filters={"name": name})]
+
+    options = ["--rm", "--init", "--name", name, "--network", "host", "-v", f"{Path(SERVER).parent}:/s:ro"]
+    within = ["docker", "run", *options, BASE]
     run = asking(f"command=['python3', '/s/serving.py', '{{host}}', '{{port}}'], within={within}")
-    assert len(containers()) == len(before) + 1
+    assert len(containers()) == 1
     run.kill()
     run.communicate()
-    deadline = time.monotonic() + 30
-    while containers() != before:
+    deadline = time.monotonic() + 120
+    while containers():
         assert time.monotonic() < deadline
         time.sleep(0.2)
 
@@ -285,14 +288,14 @@ def test_a_program_that_is_missing_is_named() -> None:
 
 @pytest.mark.parametrize("within", [[], ["sh", "-c", '"$@"; true', "wrapped"]])
 def test_a_server_and_what_it_started_end_with_a_run_that_is_killed(within: list[str]) -> None:
-    before, started = servers(), children()
     run = asking(f"options={{'child': 1}}, within={within}")
-    assert len(servers() - before) == 1 + bool(within)
-    assert len(children() - started) == 1
+    serving, started = servers(run.pid), children(run.pid)
+    assert len(serving) == 1 + bool(within)
+    assert len(started) == 1
     run.kill()
     run.communicate()
-    deadline = time.monotonic() + 20
-    while servers() != before or children() != started:
+    deadline = time.monotonic() + 120
+    while any(map(alive, serving | started)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 

@@ -41,7 +41,7 @@ SelectTypeParameters=CR_CPU
 SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0,requeue_setup_env_fail
 ReturnToService=2
 SlurmdTimeout=10
-KillWait=5
+KillWait=60
 MinJobAge=300
 JobRequeue=1
 SwitchType=switch/none
@@ -51,7 +51,7 @@ NodeName=n2 NodeHostname=$host NodeAddr=127.0.0.1 Port=$(port) CPUs=2
 # Jobs of the partition urgent take the nodes from those of rehearsal, which are told, get some seconds, and are queued again.
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
-PartitionName=rehearsal Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=20
+PartitionName=rehearsal Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=120
 PartitionName=urgent Nodes=n1,n2 MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
 END
 }
@@ -87,7 +87,7 @@ case $action in
     slurmctld -f "$conf"
     start_node n1
     start_node n2
-    for _ in $(seq 150); do
+    for _ in $(seq 900); do
       if [ "$(sinfo --noheader --partition=rehearsal --Node --format=%T 2>/dev/null | grep -cx idle)" = 2 ]; then
         echo "export SLURM_CONF=$conf"
         exit 0

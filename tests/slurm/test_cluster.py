@@ -18,8 +18,7 @@ from tests.shards.small_study import asked, generated, ran, repository
 
 SCRIPT = Path(__file__).with_name("cluster.sh")
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol")
-PAUSE = 0.02
-SECONDS = 120.0
+SECONDS = 900.0
 
 _LACKING = [name for name in PROGRAMS if shutil.which(name) is None]
 
@@ -55,8 +54,13 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A repository whose study takes several seconds a shard."""
-    return repository(tmp_path / "repository", seconds=PAUSE)
+    """A repository whose shards do not come to their ends before they are let."""
+    return repository(tmp_path / "repository", gate=gate(tmp_path / "repository"))
+
+
+def gate(root: Path) -> Path:
+    """The file that lets the shards of a repository go on to their ends."""
+    return root.parent / "gate"
 
 
 def slurm(cluster: Path, *command: str) -> str:
@@ -137,6 +141,8 @@ def test_a_shard_that_was_cancelled_goes_on_when_it_is_launched_again(
     said = launch(cluster, root)
     until(lambda: shard(root, 2), "no first copy")
     slurm(cluster, "scancel", job_of(said, 2))
+    until(lambda: shard(root, 2)[0].ended, "the cancelled shard does not end")
+    gate(root).touch()
     until(lambda: ended(cluster), "the jobs do not end")
     (manifest,) = shard(root, 2)
     assert not manifest.complete
@@ -155,15 +161,14 @@ def test_a_shard_that_was_cancelled_goes_on_when_it_is_launched_again(
 
 
 def test_a_shard_whose_time_is_up_is_queued_again_and_goes_on(
-    cluster: Path, expected: dict[str, str], tmp_path: Path
+    cluster: Path, expected: dict[str, str], root: Path
 ) -> None:
-    root = repository(tmp_path / "repository", seconds=3 * PAUSE)
-    # The warning comes some 14 seconds after the start; a shard needs more.
-    launch(cluster, root, "hydra.launcher.timeout_min=1", "hydra.launcher.signal_delay_s=46", "wait=1")
-    said = logs(root)
-    assert "Caught signal SIGUSR2" in said
-    assert "Requeued job" in said
-    assert "not complete (stopped by SIGUSR2)" in said
+    # The warning comes in the middle of the only minute.
+    launch(cluster, root, "hydra.launcher.timeout_min=1", "hydra.launcher.signal_delay_s=30")
+    said_of_time = ("Caught signal SIGUSR2", "Requeued job", "not complete (stopped by SIGUSR2)")
+    until(lambda: all(words in logs(root) for words in said_of_time), "no shard is queued again")
+    gate(root).touch()
+    until(lambda: ended(cluster), "the jobs do not end")
     ran(root, "merge", "study=small")
     assert generated(root) == expected
 
@@ -177,6 +182,7 @@ def test_a_shard_whose_node_is_lost_goes_on_on_the_other_one(
     assert lost
     subprocess.run(["bash", str(SCRIPT), "lose", str(cluster), "n2"], check=True)
     slurm(cluster, "scontrol", "update", "nodename=n2", "state=down", "reason=lost")
+    gate(root).touch()
     # The disk of a lost node is lost with it.
     shutil.rmtree(root.parent / "n2")
     try:
@@ -197,6 +203,9 @@ def test_a_shard_that_is_preempted_goes_on_when_the_nodes_are_free(
     until(lambda: all(shard(root, n) for n in (1, 2, 3)), "no first copies")
     for _ in ("n1", "n2"):
         slurm(cluster, "sbatch", "--partition=urgent", "--ntasks=2", "--output=/dev/null", "--wrap=sleep 1")
+    # The second job may find room that the first one made: one shard is preempted at least.
+    until(lambda: any(one.ended or one.continues for n in (1, 2, 3) for one in shard(root, n)), "none is preempted")
+    gate(root).touch()
     until(lambda: ended(cluster), "the jobs do not end")
     assert any(one.continues for n in (1, 2, 3) for one in shard(root, n))
     ran(root, "merge", "study=small")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import pytest
 
 from tests.conftest import copy_repository, environment
 from tests.loopback.asking import KEY, VARIABLE
-from tests.loopback.http import Asked, Reply
+from tests.loopback.http import Asked, Reply, unanswered
 from tests.loopback.provider import Provider, chat_body, openai_error
 from tests.stages.small_run import prepared
 
@@ -45,7 +44,7 @@ base_url: {address}
 key_variable: {variable}
 limits:
   concurrency: 4
-  timeout_seconds: 5
+  timeout_seconds: 120
   attempts: 2
   first_wait_seconds: 0.002
   longest_wait_seconds: 0.01
@@ -86,12 +85,6 @@ def said_of(model: str, said: str, *words: str) -> None:
     """Exactly one line of the model's says all of this."""
     lines = [one for one in said.splitlines() if one.startswith(f"{model}: ") and all(word in one for word in words)]
     assert len(lines) == 1, said
-
-
-def nobody_listens() -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
 
 
 def answers_of(root: Path, model: str) -> int:
@@ -142,12 +135,12 @@ def test_a_killed_run_takes_those_beside_it_along_and_the_next_one_goes_on(repos
         with subprocess.Popen(
             command, cwd=root, env=environment_here, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ) as run:
-            deadline = time.monotonic() + 120
+            deadline = time.monotonic() + 600
             while len(provider.asked) < 20 and time.monotonic() < deadline:
                 time.sleep(0.05)
             run.kill()
             run.communicate()  # the process beside it holds the same output: at its end that has ended too, in order
-        time.sleep(0.5)  # for what was already on its way
+        provider.drained()  # what was already on its way is counted too
         before, kept = len(provider.asked), answers_of(root, "tiny")
         stablechoice(root, "answer", "study=small")
         # What was under way when it ended, at most twice the concurrency, is all that is asked a second time.
@@ -155,7 +148,8 @@ def test_a_killed_run_takes_those_beside_it_along_and_the_next_one_goes_on(repos
 
 
 def test_an_address_at_which_nobody_answers_is_named_with_its_file(repository: Path) -> None:
-    said = stablechoice(hosted(repository, nobody_listens()), "answer", "study=small", code=1)
+    with unanswered() as address:
+        said = stablechoice(hosted(repository, f"{address}/v1"), "answer", "study=small", code=1)
     said_of("tiny", said, "'base_url' of conf/engine/loopback.yaml")
     assert answers_of(repository, "simulated") > 150
 

@@ -45,7 +45,7 @@ key_variable: {variable}
 prefill: {prefill}
 ask_letters: {ask}
 letters: {letters}
-limits: {{concurrency: 4, timeout_seconds: 5, attempts: 2}}
+limits: {{concurrency: 4, timeout_seconds: 120, attempts: 2}}
 """
 ROUTES = {
     "content": {"prefill": "assistant", "ask": "{logprobs: true, top_logprobs: 20}", "letters": "sum"},

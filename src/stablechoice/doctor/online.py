@@ -56,13 +56,18 @@ def examine(hub: Hub) -> list[Finding]:
 
 
 def _information(repository: str, revision: str) -> Any:
+    return _client().model_info(repository, revision=revision, files_metadata=True, timeout=SECONDS)
+
+
+def _client() -> Any:
     from huggingface_hub import HfApi
 
-    return HfApi().model_info(repository, revision=revision, files_metadata=True, timeout=SECONDS)
+    return HfApi()
 
 
 def _within(ask: Callable[[], _T]) -> _T | Exception:
     """The answer or the error, after SECONDS at most: looking up a name has no time-out of its own."""
+    _client()  # importing it may take seconds of its own, which are not the hub's
     said: list[_T | Exception] = []
 
     def run() -> None:

@@ -40,7 +40,7 @@ def configuration_sha256(resolved: Mapping[str, Any]) -> str:
 def _git(root: Path, *arguments: str) -> str | None:
     try:
         done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=20, check=False
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=300, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

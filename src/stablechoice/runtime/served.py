@@ -14,6 +14,9 @@ from stablechoice.request import Decoding, Request, Response
 from stablechoice.runtime.server import Server, check_loopback
 from stablechoice.runtime.start import Start
 
+_ENDING_SECONDS = 5.0
+"""How long, once its route is given up, a server's end is waited for, to be named as the cause."""
+
 
 class ServedEngine:
     """Starts its server at the first request. A model of this kind has its turn as other local ones do.
@@ -81,7 +84,7 @@ class ServedEngine:
         try:
             yield from self._engine_up.answer(requests, decoding)
         except EngineError:
-            self._server.check()
+            self._server.check(_ENDING_SECONDS)
             raise
 
     def facts(self) -> Mapping[str, Any]:

@@ -89,13 +89,19 @@ class Server:
             self._end()
             raise
 
-    def check(self) -> None:
+    def check(self, seconds: float = 0.0) -> None:
         """Find out whether it still lives.
+
+        Args:
+            seconds: how long its end is waited for: its connections break a moment before the process is gone.
 
         Raises:
             EngineError: it ended; says how, and where its log is.
         """
-        if self._process is not None and self._process.poll() is not None:
+        if self._process is None:
+            return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
             raise EngineError(
                 f"{self._where}: the server ended {_how(self._process.returncode)} while it was asked"
                 f"{self._last_words()}; mend the cause and run the same command again: what was answered is kept"
