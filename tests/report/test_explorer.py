@@ -16,10 +16,10 @@ from stablechoice.generations import Generation
 from stablechoice.measures.cell import Cell
 from stablechoice.measures.order import flipped
 from stablechoice.observation import Observation, Reading
-from stablechoice.prompts import Prompts, display, lettered
+from stablechoice.prompts import Prompts, display
 from stablechoice.questions.question import Question
 from stablechoice.report.explorer_rows import BROKEN, CORRECT, FIXED, FLIPPED, TIE_DEPENDENT, TIED, flags
-from stablechoice.report.prompt_parts import prompt_parts
+from stablechoice.report.prompt_parts import prompt_parts, shown_options
 from stablechoice.report.script_data import content_hash, script_json
 from stablechoice.request import Address, Request
 
@@ -37,14 +37,26 @@ def together(
     parts: list[int | str], request: Request, question: Question, literals: list[str], texts: list[str]
 ) -> str:
     """A prompt from its parts, as `explorer_view.js` does it."""
-    read = {
-        "q": question.question,
-        "o": lettered(question, request.address.rotation),
-        "x": display(question.options[request.address.option]),
-    }
-    return "".join(
-        literals[part] if isinstance(part, int) else (read[part] if part in read else texts[int(part[1:])])
-        for part in parts
+    read = {"q": question.question, "x": display(question.options[request.address.option])}
+
+    def text(part: int | str) -> str:
+        if isinstance(part, int):
+            return literals[part]
+        if part.startswith("o"):
+            return block(part, question, request.address.rotation)
+        return read[part] if part in read else texts[int(part[1:])]
+
+    return "".join(text(part) for part in parts)
+
+
+def block(part: str, question: Question, rotation: int) -> str:
+    """Options as a part says that they were shown."""
+    marks, _, listed = part[1:].partition("/")
+    order = [int(one) for one in listed.split()] or [question.canonical(s, rotation) for s in question.rotations]
+    labels = marks.split() or list(question.labels)
+    return "\n".join(
+        ("- " if marks == "-" else f"{labels[slot]}. ") + display(question.options[option])
+        for slot, option in enumerate(order)
     )
 
 
@@ -274,3 +286,39 @@ def test_any_prompt_survives_its_parts(
     texts = {quoted: 0} if recorded else {}
     parts = prompt_parts(request, question, prompts, texts, number)
     assert together(parts, request, question, literals, [quoted]) == prompt
+
+
+LETTERED = st.sampled_from(["A B C", "1 2 3", "b a c", "-"])
+
+
+@settings(deadline=None, max_examples=100)
+@given(LETTERED, st.permutations([0, 1, 2]), st.integers(0, 9))
+def test_options_are_read_back_from_the_prompt_under_any_labels_and_order(
+    marks: str, order: list[int], number: int
+) -> None:
+    question = Question("0" * 16, "s", "Which?", ("amber", "B. birch", "- cobalt"), 0)
+    part = f"o{marks}/{' '.join(map(str, order))}"
+    read = shown_options(block(part, question, number), question, number)
+    assert read is not None
+    assert block(read, question, number) == block(part, question, number)
+
+
+def test_options_that_look_alike_are_told_apart_by_the_rotation_or_not_at_all() -> None:
+    question = Question("0" * 16, "s", "Which?", ("same", "other", "same"), 0)
+    assert shown_options("1. other\n2. same\n3. same", question, 1) == "o1 2 3"
+    assert shown_options("1. other\n2. same\n3. same", question, 3) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A. same\nB. other",
+        "A. one\nA. two\nB. three",
+        "- one\nA. two\nB. three",
+        "one\ntwo\nthree",
+        "A. one\nB. two\nC. x",
+    ],
+)
+def test_a_block_that_says_something_else_gives_no_options(text: str) -> None:
+    question = Question("0" * 16, "s", "Which?", ("one", "two", "three"), 0)
+    assert shown_options(text, question, 0) is None

@@ -12,6 +12,7 @@ import matplotlib as mpl
 import pytest
 
 from stablechoice.errors import AnalysisError, DataError
+from stablechoice.measures.analysis import analyse
 from stablechoice.report.canvas import STYLE
 from stablechoice.report.figures import Figure, draw_figures, read_figures, redraw, write_figures
 from stablechoice.report.inline_svg import inline_svg
@@ -90,6 +91,11 @@ def test_a_study_without_ihs_says_why_its_figures_are_missing(tmp_path: Path) ->
         assert (drawn[name].svg, drawn[name].csv) == (b"", "")
     written = write_figures(tmp_path, list(drawn.values()))
     assert not [path for path in written if "hypothesis" in path.name]
+    without = replace(whole.study, strategies=whole.study.strategies[:-1], expected=frozenset(kept))
+    fewer = analyse(kept, resamples=10, grid=without.expected)
+    for listed in (draw_figures(without, fewer, kept), read_figures(tmp_path, without)):
+        missing = {one.name: one.why for one in listed}
+        assert missing["hypothesis_scores"] == missing["hypothesis_ties"] == "Not drawn: IHS is not in this study."
 
 
 def test_figures_are_read_back_as_they_were_written(tmp_path: Path) -> None:

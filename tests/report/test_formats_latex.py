@@ -21,7 +21,7 @@ from .test_formats import HOSTILE
 GOLDEN = r"""% needs booktabs, graphicx, longtable, pdflscape and textcomp
 \begin{table}[p]
 \centering
-\caption{A \& B: 100\%. It shows \ensuremath{\Delta}. Counterpart of the paper's Tables 1\textendash{}2.}
+\caption{A \& B: 100\%. It shows \ensuremath{\Delta}.}
 \label{tab:delta-x}
 \par\smallskip
 \fontsize{9}{11}\selectfont\setlength{\tabcolsep}{3pt}

@@ -10,15 +10,19 @@ from dataclasses import replace
 from functools import cache
 
 from stablechoice.cell_name import CellName
+from stablechoice.measures.analysis import analyse
+from stablechoice.report.compare import compare
+from stablechoice.report.compare_tables import comparison_tables
 from stablechoice.report.page import report
+from stablechoice.report.published import load_published
 from stablechoice.report.script_data import content_hash
 from stablechoice.report.source import Source
-from stablechoice.report.study import Entry
-from stablechoice.report.table import OURS, Column, Table, text
+from stablechoice.report.study import Entry, whole_grid
+from stablechoice.report.table import OURS, Column, Table, Value, number, text
 from stablechoice.report.views import answers_link
 
 from .markup import Node, parsed, squeezed
-from .synthetic import HOSTILE, MODELS, ROOT, contents, figures, made
+from .synthetic import BENCHMARKS, ENTRIES, HOSTILE, MODELS, ROOT, contents, figures, made
 
 
 @cache
@@ -129,6 +133,49 @@ def test_simulated_models_are_marked_in_every_table_and_heading() -> None:
             assert squeezed(node).removeprefix("model ").startswith(marked)
             assert [badge.text for badge in node.all("span") if "simulated" in badge.attributes.get("class", "")]
     assert "1 of them simulated" in squeezed(tree().one("section", id="summary"))
+
+
+def test_one_model_answers_and_needs_no_comma() -> None:
+    whole = made(12, None, 100)
+    study = whole_grid("One", MODELS[:1], BENCHMARKS, ENTRIES)
+    kept = {name: rows for name, rows in whole.cells.items() if name.model == MODELS[0].key}
+    one = replace(
+        contents(whole),
+        study=study,
+        analysis=analyse(kept, resamples=10, grid=study.expected),
+        tables=(),
+        extras=None,
+        explorer=replace(whole.explorer, study=study, observations={name: whole.observations[name] for name in kept}),
+        provenance={},
+    )
+    lead = squeezed(parsed(report(one)).one("p", **{"class": "lead"}))
+    assert lead == "1 model answers 24 questions of 2 benchmarks under 10 strategies."
+    both = squeezed(tree().one("p", **{"class": "lead"}))
+    assert both == "2 models, 1 of them simulated, answer 80 questions of 2 benchmarks under 10 strategies."
+
+
+def test_a_table_without_any_number_is_folded_and_says_why() -> None:
+    columns = (Column("model", "Model", "text"), Column("n", "n", "count"), Column("k", "k", "count"))
+
+    def folded(*row: Value) -> str:
+        table = Table("trial", "ours", "Trial", "Trial.", columns, ((text("Tiny"), *row),), ("n: none.",))
+        article = parsed(report(replace(contents(), tables=[table]))).one("article", id="table-trial")
+        boxes = list(article.all("details"))
+        assert article.one("tbody") is not None  # it is there to be opened
+        return squeezed(boxes[0].one("summary")) if boxes else ""
+
+    missing = number("count", None, why="not repeated")
+    assert folded(missing, missing) == "It holds no number: not repeated."
+    assert folded(missing, number("count", 0)) == ""
+
+
+def test_counts_of_published_numbers_are_folded_where_all_are_outside_the_study() -> None:
+    published = load_published(ROOT / "data" / "published")
+    compared = compare(made().analysis, made().study, published)
+    (summary,) = comparison_tables(compared, made().study, resamples=10, seed=42)
+    article = parsed(report(replace(contents(), comparisons=[summary]))).one("article", id="table-published_summary")
+    folded = squeezed(article.one("details").one("summary"))
+    assert folded == "None of the published numbers is of a cell of this study."
 
 
 def test_the_main_table_stands_in_the_summary_and_nowhere_else() -> None:

@@ -70,6 +70,18 @@ def test_direct_is_told_first_with_its_accuracy_and_flip_rate() -> None:
     assert without["baseline"] == "Direct is right on 50.0 % of 60 questions."
 
 
+def test_a_difference_over_fewer_questions_than_the_tables_says_so() -> None:
+    """Of 60 questions 49 have a flip for both; the table's own flips (30.0 − 16.3) differ by 13.7."""
+    own = (estimate("direct", "flip", 30.0), estimate("two_stage", "flip", 16.33))
+    row = replace(difference("two_stage", "flip", -14.3, -25.0, -4.0), questions=49)
+    said = found(source(*own, row))["flip"]
+    assert said == (
+        "Flip rate against Direct: largest fall Two-stage (−14.3 points, on the 49 of 60 questions where it is defined "
+        "for both)."
+    )
+    assert found(source(*own, replace(row, questions=60)))["flip"].endswith("largest fall Two-stage (−14.3 points).")
+
+
 def test_a_strategy_beats_direct_only_after_holm_and_only_if_it_fixes_more_than_it_breaks() -> None:
     rows = (
         mcnemar("cyclic", 2, 14, 0.004),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stablechoice.errors import DataError
+from stablechoice.report.claims import claims
 from stablechoice.report.published import Published, load_published
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,7 +149,12 @@ def test_a_missing_file_is_named(copy: Path) -> None:
             "100,100,100,100,100,8.5",
             r"line 2: correct_0 is 8\.5, not a count",
         ),
-        ("ihs_scores.csv", "margin_q3", "margin", r"line 2: column margin_q3 is missing"),
+        (
+            "ihs_scores.csv",
+            "margin_q3",
+            "margin",
+            r"ihs_scores\.csv has no column margin_q3 and has a column margin that is not known: its columns are",
+        ),
     ],
 )
 def test_a_damaged_field_is_named_with_its_line(copy: Path, name: str, before: str, after: str, message: str) -> None:
@@ -156,6 +162,38 @@ def test_a_damaged_field_is_named_with_its_line(copy: Path, name: str, before: s
     path.write_text(path.read_text(encoding="utf-8").replace(before, after, 1), encoding="utf-8", newline="\n")
     with pytest.raises(DataError, match=message):
         load_published(copy)
+
+
+def test_one_known_file_is_enough_where_not_the_whole_is_wanted(copy: Path) -> None:
+    for name in set(NAMES) - {"delta_vs_direct.csv"}:
+        (copy / name).unlink()
+    found = load_published(copy, whole=False)
+    assert found.deltas == load_published(FOLDER).deltas
+    assert (found.diagnostics, found.scores, found.repeats, found.local, found.prose) == ((), (), (), (), ())
+    assert {claim.table for claim in claims(found)} == {"1", "2"}
+
+
+def test_a_folder_without_a_known_file_is_told_which_there_are(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"holds no file .*delta_vs_direct\.csv \(table, benchmark, .*, flip, rstd\)"):
+        load_published(tmp_path, whole=False)
+    (tmp_path / "delta_vs_drect.csv").write_text("table\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"holds delta_vs_drect\.csv, which is not known.*delta_vs_direct\.csv \(table"):
+        load_published(tmp_path, whole=False)
+
+
+def test_a_quantity_that_is_not_known_is_named(copy: Path) -> None:
+    path = copy / "ihs_prose.csv"
+    path.write_text(path.read_text(encoding="utf-8").replace("relational_ihs", "relatonal_ihs", 1), encoding="utf-8")
+    with pytest.raises(DataError, match=r"quantity 'relatonal_ihs_accuracy' is not known; it may be one of relational"):
+        claims(load_published(copy))
+
+
+def test_an_empty_flip_is_a_number_that_was_not_printed(copy: Path) -> None:
+    path = copy / "delta_vs_direct.csv"
+    path.write_text(path.read_text(encoding="utf-8").replace("20.26,2.02", ",", 1), encoding="utf-8", newline="\n")
+    row = load_published(copy).deltas[0]
+    assert (str(row.accuracy), row.flip, row.rstd) == ("81.84", None, None)
+    assert len(claims(load_published(copy))) == len(claims(load_published(FOLDER))) - 2
 
 
 def test_a_file_that_is_not_text_is_refused(copy: Path) -> None:

@@ -109,4 +109,5 @@ def test_a_group_opens_where_its_name_changes() -> None:
     ],
 )
 def test_a_table_says_where_the_papers_have_it(printed: str, origin: str) -> None:
-    assert Table("t", printed, "T", "S.", (), (), ()).caption == f"T. S. {origin}"
+    table = Table("t", printed, "T", "S.", (), (), ())
+    assert (table.caption, table.origin) == ("T. S.", origin)

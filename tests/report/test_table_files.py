@@ -69,6 +69,15 @@ def test_files_end_lines_with_a_line_feed_alone(tmp_path: Path) -> None:
         assert content.endswith(b"\n"), name
 
 
+def test_latex_says_where_the_papers_have_a_table_below_it_and_not_in_the_caption(tmp_path: Path) -> None:
+    table = tables(*by_hand())[0]
+    write_tables(tmp_path, [table])
+    written = (tmp_path / f"{table.key}.tex").read_text(encoding="utf-8")
+    caption = next(line for line in written.split("\n") if "\\caption{" in line)
+    assert "Counterpart" not in caption
+    assert written.count("Counterpart of the paper's Table 1.") == 1
+
+
 def test_two_tables_of_one_name_are_refused(tmp_path: Path) -> None:
     table = tables(*by_hand())[0]
     with pytest.raises(AnalysisError, match="two tables are called delta_vs_direct_mmlu"):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from stablechoice.errors import DataError
 from stablechoice.report.published import Published
 
 Unit = Literal["percent", "points", "delta", "number"]
@@ -54,7 +55,11 @@ class Claim:
 
 
 def claims(published: Published) -> tuple[Claim, ...]:
-    """Every printed number, in the order of the paper's tables, the text last."""
+    """Every printed number, in the order of the paper's tables, the text last.
+
+    Raises:
+        DataError: the text's numbers name a quantity that is not known.
+    """
     return (
         *_deltas(published),
         *_diagnostics(published),
@@ -95,8 +100,10 @@ def _deltas(published: Published) -> Iterator[Claim]:
         share: Unit = "percent" if row.absolute else "delta"
         points: Unit = "points" if row.absolute else "delta"
         yield _printed(place, f"{prefix}accuracy", share, row.accuracy)
-        yield _printed(place, f"{prefix}flip", share, row.flip)
-        yield _printed(place, f"{prefix}rstd", points, row.rstd)
+        if row.flip is not None:
+            yield _printed(place, f"{prefix}flip", share, row.flip)
+        if row.rstd is not None:
+            yield _printed(place, f"{prefix}rstd", points, row.rstd)
 
 
 def _diagnostics(published: Published) -> Iterator[Claim]:
@@ -145,5 +152,9 @@ def _local(published: Published) -> Iterator[Claim]:
 
 def _prose(published: Published) -> Iterator[Claim]:
     for row in published.prose:
+        if row.quantity not in _PROSE:
+            raise DataError(
+                f"ihs_prose.csv: quantity {row.quantity!r} is not known; it may be one of {', '.join(_PROSE)}"
+            )
         quantity, unit, strategy = _PROSE[row.quantity]
         yield _printed(("text", row.benchmark, row.model, strategy), quantity, unit, row.value)

@@ -8,6 +8,9 @@ from stablechoice.report.compare import MEANINGS, Comparison, other_sizes, talli
 from stablechoice.report.study import Study
 from stablechoice.report.table import OURS, Column, Row, Table, Value, number, text
 
+VERDICT_COUNTS = "published_summary"
+"""Key of the table that counts verdicts."""
+
 _SIMULATED = "Every model of this study is simulated: its numbers describe a stated behaviour, no language model."
 
 _SUMMARY = (
@@ -56,7 +59,7 @@ def comparison_tables(comparisons: Sequence[Comparison], study: Study, *, resamp
         *([_SIMULATED] if all(model.simulated for model in study.models) else []),
     )
     summary = Table(
-        key="published_summary",
+        key=VERDICT_COUNTS,
         number=OURS,
         title="Published numbers: verdicts",
         shows="How many of the papers' printed numbers this study reproduces.",

@@ -14,6 +14,7 @@ from stablechoice.measures.cell import Cell
 from stablechoice.measures.result import Analysis
 from stablechoice.report.canvas import laid_out, pdf, style, svg
 from stablechoice.report.catalogue_cost import money_by_cell
+from stablechoice.report.catalogue_scores import SCORING
 from stablechoice.report.extras import Extras
 from stablechoice.report.plots import forest, interaction, pareto, recall, scatter, scores, ties
 from stablechoice.report.plots.estimates import warned
@@ -55,6 +56,7 @@ class Plot:
         row_type: a frozen dataclass; its fields are the CSV's columns.
         collect: the rows, from what analysis found. draw: a matplotlib figure, from the rows and titles alone.
         needs: what was missing where `collect` finds nothing.
+        scores: whether it needs scores of hypotheses, which IHS asks for.
         split: draw one figure a benchmark; the benchmark's key ends the name.
     """
 
@@ -66,6 +68,7 @@ class Plot:
     draw: Callable[[Study, Any], Any]
     needs: str
     split: bool = False
+    scores: bool = False
 
 
 _INTERVALS = "Bars are 95 % intervals (Clopper–Pearson for accuracy, question-level bootstrap for flip)"
@@ -126,6 +129,7 @@ PLOTS: tuple[Plot, ...] = (
         scores.collect,
         scores.draw,
         "no response holds a valid score",
+        scores=True,
     ),
     Plot(
         "hypothesis_ties",
@@ -136,6 +140,7 @@ PLOTS: tuple[Plot, ...] = (
         ties.collect,
         ties.draw,
         "no response holds a valid score",
+        scores=True,
     ),
     Plot(
         "cost_accuracy",
@@ -209,7 +214,7 @@ def read_figures(folder: Path, study: Study) -> tuple[Figure, ...]:
         drawn = {name: title for name, title in names.items() if (folder / f"{name}.csv").is_file()}
         figures += [_read(folder, plot, name, title) for name, title in drawn.items()]
         if not drawn:
-            figures.append(_not_drawn(plot))
+            figures.append(_not_drawn(study, plot))
     return tuple(figures)
 
 
@@ -240,15 +245,18 @@ def write_figures(folder: Path, figures: Sequence[Figure]) -> list[Path]:
 
 def _figure(study: Study, plot: Plot, name: str, title: str, rows: Sequence[Any]) -> Figure:
     if not rows:
-        return _not_drawn(plot)
+        return _not_drawn(study, plot)
     said = (_caption(plot, rows), _label(plot, title, rows))
     with style():
         drawn = laid_out(plot.draw(study, tuple(rows)))
         return Figure(name, title, *said, to_csv(plot.row_type, rows), svg(drawn), pdf(drawn))
 
 
-def _not_drawn(plot: Plot) -> Figure:
-    return Figure(plot.name, plot.title, plot.caption, plot.title, why=f"Not drawn: {plot.needs}.")
+def _not_drawn(study: Study, plot: Plot) -> Figure:
+    """Why a figure is missing: a study that never asks for scores lacks more than a valid one."""
+    asked = not plot.scores or any(entry.key.startswith(SCORING) for entry in study.strategies)
+    why = plot.needs if asked else "IHS is not in this study"
+    return Figure(plot.name, plot.title, plot.caption, plot.title, why=f"Not drawn: {why}.")
 
 
 def _caption(plot: Plot, rows: Sequence[Any]) -> str:

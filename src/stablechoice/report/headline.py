@@ -134,7 +134,7 @@ def _gains(source: Source, cells: list[CellName]) -> str:
     listed: list[str] = []
     for cell in cells:
         found = source.differences.get((cell, BASELINE, "accuracy"))
-        gain = f" ({signed(found.value)} points)" if found is not None and found.value is not None else ""
+        gain = f" ({_points(source, found)})" if found is not None and found.value is not None else ""
         listed.append(f"{named(source, cell)}{gain}")
     return ", ".join(listed)
 
@@ -146,19 +146,30 @@ def certain(source: Source, cells: list[CellName], measure: Literal["accuracy", 
 
 
 def _flips(source: Source, cells: list[CellName]) -> Iterator[Finding]:
-    moved = {cell: row.value for cell, row in certain(source, cells, "flip").items() if row.value is not None}
+    sure = certain(source, cells, "flip")
+    moved = {cell: row.value for cell, row in sure.items() if row.value is not None}
     falls = {cell: value for cell, value in moved.items() if value < 0 and not _constructed(source, cell)}
     rises = {cell: value for cell, value in moved.items() if value > 0}
     parts: list[str] = []
     if falls:
         least = min(falls, key=lambda cell: falls[cell])
-        parts.append(f"largest fall {named(source, least)} ({signed(falls[least])} points)")
+        parts.append(f"largest fall {named(source, least)} ({_points(source, sure[least])})")
     if rises:
         most = max(rises, key=lambda cell: rises[cell])
-        parts.append(f"largest rise {named(source, most)} ({signed(rises[most])} points)")
+        parts.append(f"largest rise {named(source, most)} ({_points(source, sure[most])})")
     if parts:
         shown = min(falls, key=lambda cell: falls[cell]) if falls else max(rises, key=lambda cell: rises[cell])
         yield Finding("flip", f"Flip rate against Direct: {'; '.join(parts)}.", "paired_differences", shown)
+
+
+def _points(source: Source, row: Difference) -> str:
+    """A difference, and on how many questions: beside it tables have each side's own number, over all that side has."""
+    sides = (row.cell, row.cell._replace(strategy=row.against))
+    known = [source.estimates[side, row.measure].questions for side in sides if (side, row.measure) in source.estimates]
+    points = f"{signed(row.value)} points"
+    if row.questions >= max(known, default=0):
+        return points
+    return f"{points}, on the {row.questions} of {max(known)} questions where it is defined for both"
 
 
 def _constructed(source: Source, cell: CellName) -> bool:

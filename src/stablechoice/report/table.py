@@ -148,8 +148,8 @@ class Table:
 
     @property
     def caption(self) -> str:
-        """Title, what it shows, and where the papers have it."""
-        return f"{self.title}. {self.shows} {self.origin}"
+        """Title and what it shows: what an author's own paper can print above it."""
+        return f"{self.title}. {self.shows}"
 
     @staticmethod
     def display(value: Value) -> str:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from stablechoice.cell_name import CellName
 from stablechoice.report.catalogue_cost import SECONDS
+from stablechoice.report.compare_tables import VERDICT_COUNTS
 from stablechoice.report.formats import alignment, one_line
 from stablechoice.report.study import Entry, Study
 from stablechoice.report.table import Column, Row, Table, Value, display
@@ -70,12 +71,18 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """One table as the page prints it; `warnings` are the distinct sentences behind its daggers."""
+    """One table as the page prints it.
+
+    Attributes:
+        warnings: the distinct sentences behind its daggers.
+        empty: why it holds no number at all, so that the page folds it; empty where it holds one.
+    """
 
     table: Table
     columns: tuple[tuple[str, bool], ...]
     lines: tuple[Line, ...]
     warnings: tuple[str, ...]
+    empty: str
 
 
 def sheet(table: Table, study: Study, answered: frozenset[CellName]) -> Sheet:
@@ -91,7 +98,20 @@ def sheet(table: Table, study: Study, answered: frozenset[CellName]) -> Sheet:
     )
     warnings = tuple(dict.fromkeys(value.warning for row in table.rows for value in row if value.warning))
     columns = tuple((column.title, alignment(column) == "right") for column in table.columns)
-    return Sheet(table, columns, lines, warnings)
+    return Sheet(table, columns, lines, warnings, _empty(table))
+
+
+def _empty(table: Table) -> str:
+    """Why a table says nothing, as a sentence; empty where one number is there.
+
+    Counts of published numbers end with those outside the study and all that there are, which no study changes.
+    """
+    if table.key == VERDICT_COUNTS and not any(value.value for row in table.rows for value in row[1:-2]):
+        return "None of the published numbers is of a cell of this study."
+    values = [value for row in table.rows for value in row if value.kind != "text"]
+    if not values or not all(value.missing for value in values):
+        return ""
+    return f"It holds no number: {', '.join(dict.fromkeys(one_line(display(value)) for value in values))}."
 
 
 def answers_link(cell: CellName, showing: str = "all") -> str:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,17 @@ def write_tables(folder: Path, tables: Iterable[Table]) -> list[Path]:
     _check_keys(listed)
     written: list[Path] = []
     for table in listed:
-        for ending, render in (("csv", to_csv), ("md", to_markdown), ("tex", to_latex)):
+        for ending, render in (("csv", to_csv), ("md", to_markdown), ("tex", _typeset)):
             path = folder / f"{table.key}.{ending}"
             write_whole(path, render(table).encode("utf-8"))
             written.append(path)
     write_whole(folder / INDEX, _json([_described(table) for table in listed]))
     return [*written, folder / INDEX]
+
+
+def _typeset(table: Table) -> str:
+    """LaTeX; where the papers have the table is a note, since an author's caption has no place for it."""
+    return to_latex(replace(table, notes=(*table.notes, table.origin)))
 
 
 def _check_keys(tables: Iterable[Table]) -> None:

@@ -34,15 +34,30 @@ const explorerView = (() => {
     };
   }
 
+  // How a prompt showed the options, read from the prompt itself: the canonical option in each slot, and the labels of
+  // the slots (none for dashes); null where it showed none or where that is not known.
+  function shownBy(asked, about, labels) {
+    const part = asked.prompt.find((one) => typeof one === "string" && one.startsWith("o"));
+    if (part === undefined) return null;
+    const [marks, order] = part.slice(1).split("/");
+    const count = about.shown.length;
+    const letters = () => (marks === "" ? [...labels].slice(0, count) : marks.split(" "));
+    return {
+      key: part.includes("/") ? part : `${part}/${asked.rotation}`,
+      labels: marks === "-" ? [] : letters(),
+      order: order === undefined ? about.shown.map((_, slot) => (slot + asked.rotation) % count) : order.split(" ").map(Number),
+    };
+  }
+  const written = (shown, about) =>
+    shown.order.map((option, slot) => (shown.labels.length > 0 ? `${shown.labels[slot]}. ` : "- ") + about.shown[option]).join("\n");
+
   // A prompt is put together again from its template and from texts that are there anyway (prompt_parts.py).
   function prompt(asked, about, answers, labels, row) {
-    const lines = () =>
-      about.shown.map((_, slot) => `${labels[slot]}. ${about.shown[(slot + asked.rotation) % about.shown.length]}`).join("\n");
     return asked.prompt
       .map((part) => {
         if (typeof part === "number") return answers.literals[part];
         if (part === "q") return about.stem;
-        if (part === "o") return lines();
+        if (part.startsWith("o")) return written(shownBy(asked, about, labels), about);
         if (part === "x") return about.shown[asked.option];
         return response(row[0][Number(part.slice(1))], answers).text;
       })
@@ -65,15 +80,21 @@ const explorerView = (() => {
 
   const named = (about, labels, option) =>
     option < about.shown.length ? `${labels[option]} · ${about.shown[option]}` : "none of the options";
+  const canonical = (about, labels) => ({ labels: [...labels].slice(0, about.shown.length), order: about.shown.map((_, option) => option) });
 
-  function optionList(about, labels, chosen, order = 0) {
+  // An option by the label that it was shown under, or by its text where it bore none.
+  function asShown(about, shown, option) {
+    const label = shown === null ? undefined : shown.labels[shown.order.indexOf(option)];
+    return { label, text: option < about.shown.length ? about.shown[option] : "none of the options" };
+  }
+
+  function optionList(about, shown, chosen) {
     const list = element("ol", { class: "options" });
-    about.shown.forEach((_, slot) => {
-      const option = (slot + order) % about.shown.length;
+    shown.order.forEach((option, slot) => {
       const item = element(
         "li",
         { class: option === about.gold ? "gold" : null },
-        element("span", { class: "label" }, labels[slot]),
+        element("span", { class: "label" }, shown.labels[slot] ?? "–"),
         element("span", { class: "text" }, about.shown[option]),
         option === about.gold ? badge("gold", "good") : null,
         option === chosen ? badge("read", "note") : null,
@@ -83,13 +104,14 @@ const explorerView = (() => {
     return list;
   }
 
-  function readingLine(seen, about, labels) {
+  function readingLine(seen, about, shown) {
     if (seen.choice < 0) return element("p", { class: "reading" }, "Read as ", badge(`unscored: ${spoken(seen.reason)}`, "quiet"));
-    const line = element(
-      "p", { class: "reading" }, "Read as ", element("strong", {}, named(about, labels, seen.choice)), ` by ${spoken(seen.how)}`,
-    );
+    const { label, text } = asShown(about, shown, seen.choice);
+    const name = label === undefined ? text : `${label} · ${text}`;
+    const line = element("p", { class: "reading" }, "Read as ", element("strong", {}, name), ` by ${spoken(seen.how)}`);
     if (seen.similarity !== null && seen.similarity !== undefined) line.append(`, best cosine ${seen.similarity.toFixed(3)}`);
-    if (seen.tied.length > 1) line.append(`, tie among ${seen.tied.map((option) => labels[option]).join(", ")}`);
+    const among = seen.tied.map((option) => asShown(about, shown, option));
+    if (among.length > 1) line.append(`, tie among ${among.map((one) => one.label ?? `“${one.text}”`).join(", ")}`);
     return line;
   }
 
@@ -117,6 +139,24 @@ const explorerView = (() => {
     return element("section", { class: "card" }, element("h6", {}, title), ...children);
   }
 
+  // What was asked in one order of the options. A list stands before each request that shows other options than the one
+  // before it; labels name what was read only where all of the requests agree on them.
+  function orderCard(rotation, here, reading, about, labels, show) {
+    const parts = [];
+    const keys = new Set();
+    let last = null;
+    for (const asked of here) {
+      const shown = shownBy(asked, about, labels);
+      if (shown !== null && shown.key !== last?.key) parts.push(optionList(about, shown, reading ? reading.choice : -1));
+      keys.add(shown?.key);
+      last = shown;
+      parts.push(show(asked));
+    }
+    if (reading) parts.push(readingLine(reading, about, keys.size === 1 ? last : null));
+    const title = rotation < about.shown.length ? `Rotation ${rotation}` : `Order ${rotation}, beyond the rotations`;
+    return card(rotation === 0 ? "Rotation 0, the canonical order" : title, ...parts);
+  }
+
   // One card for each order of the options, for what was asked once with options hidden, or for each hypothesis.
   function cards(seen, about, answers, labels, row) {
     const asked = seen.used.map((place) => response(row[0][place], answers));
@@ -132,22 +172,14 @@ const explorerView = (() => {
     }
     const hidden = asked.filter((one) => one.step.endsWith("free_text"));
     const open = asked.filter((one) => !hidden.includes(one));
-    const readings = seen.readings.map((one) => readingLine(one, about, labels));
+    const readings = seen.readings.map((one) => readingLine(one, about, null));
     if (open.length === 0 && hidden.length > 0) return [card("Options hidden", ...hidden.map(show), ...readings)];
     const made = hidden.length > 0 ? [card("Options hidden", ...hidden.map(show))] : [];
     const rotations = [...new Set([...open.map((one) => one.rotation), ...seen.readings.map((one) => one.rotation)])];
     for (const rotation of rotations.sort((one, other) => one - other)) {
       const reading = seen.readings.find((one) => one.rotation === rotation);
       const here = open.filter((one) => one.rotation === rotation);
-      const title = rotation === 0 ? "Rotation 0, the canonical order" : `Rotation ${rotation}`;
-      made.push(
-        card(
-          title,
-          here.length > 0 ? optionList(about, labels, reading ? reading.choice : -1, rotation) : null,
-          ...here.map(show),
-          reading ? readingLine(reading, about, labels) : null,
-        ),
-      );
+      made.push(orderCard(rotation, here, reading, about, labels, show));
     }
     return made;
   }
@@ -212,7 +244,8 @@ const explorerView = (() => {
       box.replaceChildren(
         facts,
         element("p", { class: "stem" }, about.stem),
-        optionList(about, labels, seen ? seen.choice : -1),
+        optionList(about, canonical(about, labels), seen ? seen.choice : -1),
+        element("p", { class: "small canonical" }, "The canonical order; in the table, its letters name the options. Below it, each card shows the labels and the order that the model was shown."),
         element("h5", {}, "Every strategy on this question"),
         strategyTable(context, about, row, chosen, (next) => {
           draw(next);
