@@ -60,6 +60,20 @@ def test_equal_numbers_are_reproduced_and_the_files_lie_in_the_studys_folder(
     assert {"published_numbers.csv", "published_numbers.md", "published_numbers.tex", "tables.json"} <= endings
 
 
+def test_one_file_alone_is_compared_and_an_empty_flip_is_not_printed(analysed: Path) -> None:
+    folder = published(analysed, claimed(analysed, 0.0))
+    for file in folder.glob("*.csv"):
+        if file.name != "delta_vs_direct.csv":
+            file.unlink()
+    table_of_deltas = folder / "delta_vs_direct.csv"
+    header, row = table_of_deltas.read_text(encoding="utf-8").splitlines()
+    fields = row.split(",")
+    fields[header.split(",").index("flip")] = ""
+    table_of_deltas.write_text(f"{header}\n{','.join(fields)}\n", encoding="utf-8")
+    assert main(["compare", "study=small", f"published={folder}"]) == 0
+    assert [row["verdict"] for row in rows(analysed)] == ["reproduced"] * 2
+
+
 def test_a_number_that_differs_sets_the_exit_code(analysed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = published(analysed, claimed(analysed, 45.0))
     assert main(["compare", "study=small", f"published={folder}"]) == 1
