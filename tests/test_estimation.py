@@ -11,6 +11,7 @@ from stablechoice.driver import run
 from stablechoice.engines.prices import Price, Prices, newest, read_prices
 from stablechoice.engines.scripted import ScriptedEngine
 from stablechoice.engines.tokens import estimated_tokens
+from stablechoice.errors import EngineError
 from stablechoice.estimation import estimate, shown
 from stablechoice.journal import Journal
 from stablechoice.request import Address, Request
@@ -84,6 +85,58 @@ def test_repetitions_are_requests_of_their_own() -> None:
     cells = [cell("cyclic", QUESTIONS[:1], repetitions=range(4))]
     (line,) = estimate(cells, ScriptedEngine(model={"key": "x"}), None)
     assert line.requests == 12
+
+
+def test_what_is_left_to_ask_is_the_whole_before_a_run_and_nothing_after_it(tmp_path: Path) -> None:
+    cells = [cell(name) for name in ASKING]
+    engine = ScriptedEngine(model={"key": "x"})
+    with Journal.open(tmp_path / "answers.sqlite") as journal:
+        (before,) = estimate(cells, engine, None, recorded=journal.lookup)
+        # 36 + (9 + 36) + 36 requests; of those that come then only Visible+LLM's first stage is asked by them.
+        run(cells[:3], journal, Scripted())
+        (between,) = estimate(cells, engine, None, recorded=journal.lookup)
+        run(cells, journal, Scripted())
+        (after,) = estimate(cells, engine, None, recorded=journal.lookup)
+    assert before.left
+    assert between.left
+    assert after.left
+    assert (before.left.requests, before.left.prompt) == (before.requests, before.prompt)
+    assert (between.left.requests, after.left.requests, after.left.prompt) == (36 + 36, 0, 0)
+    # The whole is told by rule alone, so that it stays what it was.
+    assert [(x.requests, x.prompt, x.longest) for x in (between, after)] == [
+        (before.requests, before.prompt, before.longest)
+    ] * 2
+
+
+def test_second_stages_whose_first_is_answered_are_looked_up_by_what_they_quote(tmp_path: Path) -> None:
+    """Its prompt quotes the recorded answer, not the one that the rule stands in for it."""
+    engine = ScriptedEngine(model={"key": "x"})
+    with Journal.open(tmp_path / "answers.sqlite") as journal:
+        with pytest.raises(EngineError):
+            run([cell("two_stage")], journal, Scripted(stop_after=9))
+        (line,) = estimate([cell("two_stage")], engine, None, recorded=journal.lookup)
+    # Each of its calls ends after 9: all first stages are answered, and 9 of the 36 second ones.
+    assert (line.requests, line.left and line.left.requests) == (9 + 36, 36 - 9)
+
+
+def test_what_is_left_to_pay_stands_beside_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOOPBACK_API_KEY", "a-key-of-nobody")
+    prices = Prices("2026-01-01", "USD", {"loopback/tiny-1": Price(prompt=1000.0, completion=10_000.0)})
+    with Provider() as provider, Journal.open(tmp_path / "answers.sqlite") as journal:
+        engine = openai_engine(provider, tmp_path)
+        half, rest = (
+            replace(cell("cyclic", some), identity=engine.identity()) for some in (QUESTIONS[:4], QUESTIONS[4:])
+        )
+        run([half], journal, engine)
+        (line,) = estimate([half, rest], engine, prices, recorded=journal.lookup)
+        (alone,) = estimate([rest], engine, prices, recorded=journal.lookup)
+    # Questions 0 to 3 have 3 + 4 + 5 + 3 options, the five others 4 + 5 + 3 + 4 + 5.
+    assert line.left
+    assert (line.requests, line.left.requests) == (36, 21)
+    assert line.left.money == alone.money
+    assert "to ask" not in shown([alone], prices)  # nothing of it is answered
+    row, whole = (one for one in shown([line], prices).splitlines() if one.startswith((line.model, "all")))
+    assert row.split()[-2:] == whole.split()[-2:] == ["21", f"{alone.money:.2f}"]
 
 
 def test_the_price_file_of_the_repository_is_read() -> None:

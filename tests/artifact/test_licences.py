@@ -38,9 +38,36 @@ def test_locked_packages_are_named_with_their_locked_version(root: Path) -> None
         assert package.replace(" ", "==") in lock
 
 
-def test_a_thing_without_a_line_is_refused_by_name(root: Path) -> None:
-    with pytest.raises(BundleError, match=r"no line for model new-one .conf/model/new-one.yaml"):
-        licences_of(root, [("model", "simulated"), ("model", "new-one")])
+def test_things_without_a_line_are_all_named_each_with_a_line_to_be_filled_in(tmp_path: Path) -> None:
+    (tmp_path / "conf/model").mkdir(parents=True)
+    (tmp_path / "conf/model/new-one.yaml").write_text(
+        "title: New, and one\nhub: somebody/new\nrevision: abc\n", encoding="utf-8"
+    )
+    written(tmp_path, "model,simulated,Simulated,part of the source,Apache-2.0,u,")
+    with pytest.raises(BundleError) as refusal:
+        licences_of(tmp_path, [("model", "simulated"), ("model", "new-one"), ("benchmark", "other")])
+    first, *lines = str(refusal.value).splitlines()
+    assert "has no line for model new-one, benchmark other; " in first
+    assert lines == ['model,new-one,"New, and one",somebody/new at abc,???,???,', "benchmark,other,???,???,???,???,"]
+    # Pasted as they are they say nothing, and are refused; filled in they are taken.
+    written(tmp_path, *lines)
+    with pytest.raises(BundleError, match=r"line 2: wants"):
+        read_licences(tmp_path)
+    written(tmp_path, *(line.replace("???", "told") for line in lines))
+    assert [one.licence for one in licences_of(tmp_path, [("benchmark", "other"), ("model", "new-one")])] == [
+        "told"
+    ] * 2
+
+
+def test_the_last_column_may_be_left_out(tmp_path: Path) -> None:
+    written(tmp_path, "model,a,A,1,MIT,u")
+    assert licences_of(tmp_path, [("model", "a")])[0].package == ""
+
+
+def written(root: Path, *lines: str) -> None:
+    (root / "data").mkdir(exist_ok=True)
+    text = "\n".join(("kind,key,title,version,licence,url,package", *lines, ""))
+    (root / "data/licences.csv").write_text(text, encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -48,9 +75,7 @@ def test_a_thing_without_a_line_is_refused_by_name(root: Path) -> None:
     ["model,a,A,1,,url,", "thing,a,A,1,MIT,url,", "model,a,A,1,MIT", "model,a,A,1,MIT,u,,\nmodel,a,A,1,MIT,u,"],
 )
 def test_an_incomplete_line_is_refused_by_its_number(line: str, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    path = tmp_path / "data/licences.csv"
-    path.write_text(f"kind,key,title,version,licence,url,package\n{line}\n", encoding="utf-8")
+    written(tmp_path, line)
     with pytest.raises(BundleError, match=r"licences.csv, line [23]: wants"):
         read_licences(tmp_path)
 

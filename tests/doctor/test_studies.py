@@ -54,6 +54,26 @@ def test_the_pocket_study_runs_offline_and_without_a_key(root: Path) -> None:
     assert 0.4 * 2**30 < found.wants < 1.0 * 2**30
 
 
+@pytest.mark.parametrize(
+    ("engine", "address", "expected"),
+    [
+        ("server", "http://localhost:8000/v1", ("can", "no part")),
+        ("vllm", "http://127.0.0.1:0/v1", ("can", "no part")),
+        ("server", "https://models.example.org/v1", ("no part", "can")),
+    ],
+)
+def test_a_server_on_this_machine_is_a_local_model(
+    engine: str, address: str, expected: tuple[str, str], root: Path
+) -> None:
+    (root / "conf/model/own.yaml").write_text(
+        f"defaults:\n  - /engine@engine: {engine}\ntitle: Own\nsimulated: false\nserved_as: own-1\n"
+        f"precision: undocumented\nengine: {{base_url: {address}}}\n",
+        encoding="utf-8",
+    )
+    found = answers(study(root, "[own]"))
+    assert (found["re-run local"], found["re-query APIs"]) == expected
+
+
 def test_the_paper_study_lacks_questions_and_each_key_that_is_not_set(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,7 @@ def answer(root: Path) -> None:
     """Every stage of the study, in this process."""
     whole = ["study=small", f"model={MODEL}", f"benchmark={BENCHMARK}"]
     commands = [
+        ["code"],
         ["pipeline", "study=small"],
         ["prepare", f"benchmark={BENCHMARK}"],
         ["sample", f"benchmark={BENCHMARK}"],
@@ -69,7 +70,7 @@ def answer(root: Path) -> None:
 def keep(root: Path) -> None:
     """Record what the stages made in DVC's locks and cache, and commit."""
     files = [f"{FOLDER}/dvc.yaml", f"{FOLDER}/pipeline/{MODEL}/{BENCHMARK}/dvc.yaml"]
-    stages = [f"data/benchmarks/dvc.yaml:{kind}-{BENCHMARK}" for kind in ("prepare", "sample")]
+    stages = ["data/code/dvc.yaml", *(f"data/benchmarks/dvc.yaml:{kind}-{BENCHMARK}" for kind in ("prepare", "sample"))]
     run(root, sys.executable, "-m", "dvc", "commit", "--quiet", "--force", *stages, *files)
     run(root, "git", "add", "-A")
     run(root, "git", "-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "run")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,12 +143,47 @@ def test_an_unfinished_cell_is_named_and_refused(own: Path, capsys: pytest.Captu
     assert "make reproduce STUDY=small" in said
 
 
-def test_results_that_are_not_what_the_configuration_says_are_refused(
+def commit(root: Path) -> None:
+    run(root, "git", "-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qam", "other")
+
+
+def test_stages_that_are_not_what_the_configuration_says_are_named(
     own: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edit(own / "conf/study/small.yaml", "resamples: 200", "resamples: 300")
-    run(own, "git", "-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qam", "other")
-    assert "are not what conf/ and code describe today" in refused(capsys)
+    commit(own)
+    said = refused(capsys)
+    # Nothing of the cells: resamples concern what stands on all of them.
+    stages = "data/small/dvc.yaml:analyse, data/small/dvc.yaml:report ("
+    assert f"2 stages are stored as another configuration or code made them: {stages}" in said
+    assert "`dvc status data/small/dvc.yaml:analyse` says what" in said
+    assert "make reproduce STUDY=small" in said
+    run(own, sys.executable, "-m", "dvc", "status", "data/small/dvc.yaml:analyse")
+
+
+def test_pipeline_files_that_are_not_what_the_configuration_says_are_refused(
+    own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DVC calls everything up to date that was made as the pipeline files have it."""
+    edit(own / "conf/study/small.yaml", "  - /decoding@decoding: pocket", "  - /decoding@decoding: paper")
+    commit(own)
+    said = refused(capsys)
+    assert "data/small/pipeline/simulated/pocket_qa/dvc.yaml" in said
+    assert "not what conf/ describes; run `make pipeline`" in said
+
+
+def test_files_that_are_only_not_laid_out_are_told_from_stale_ones(
+    own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(own / "data/small/observations")
+    shutil.rmtree(own / "data/small/generations")
+    said = refused(capsys)
+    assert "stored files or folders are not in their place: data/small/generations/simulated/pocket_qa/" in said
+    assert "make reproduce" not in said
+    told = re.search(r"`(dvc checkout [^`]+)` puts them there", said)
+    assert told
+    run(own, sys.executable, "-m", *told[1].split())
+    assert main(["bundle", "study=small"]) == 0
 
 
 def test_an_object_that_is_gone_from_the_cache_is_named(own: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,10 +34,10 @@ def repository(
     return Configuration(("study=pocket",), target)
 
 
-def shown(group: Group) -> str:
+def shown(group: Group, *, whole: bool = False) -> str:
     console = Console(width=120, record=True, file=None, quiet=False)
     with console.capture() as capture:
-        show(console, group)
+        show(console, group, whole=whole)
     return capture.get()
 
 
@@ -62,8 +62,12 @@ def test_without_stored_answers_the_committed_tables_are_checked(repository: Con
 
 
 @pytest.mark.model
-def test_the_real_model_answers_as_it_did(repository: Configuration, tmp_path: Path) -> None:
+def test_the_real_model_answers_as_it_did(
+    repository: Configuration, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("STABLECHOICE_MODELS", str(tmp_path / "models"))  # converted here, without a bar of its own
     group = live_group(repository)
+    assert "GGUF" not in capfd.readouterr().err
     assert group.level == "re-run local"
     assert len(group.checks) == len(read(repository.root / EXPECTED)) > QUESTIONS
     assert group.ok, [(c.what, c.expected, c.got) for c in group.wrong]
@@ -99,6 +103,11 @@ def test_what_disagrees_is_shown_first_and_counted() -> None:
     assert "check 50" in said
     assert said.index("check 50") < said.index("check 0")
     assert "FAIL: 59 of 60 agree (all agree)" in said
+    # The one that differs, and six others.
+    assert "7 of 60 shown, all with `stablechoice kick-the-tires all=1`" in said
+    every = shown(Group("Title", "recompute", "all agree", checks), whole=True)
+    assert all(f"check {n} " in every for n in range(60))
+    assert "shown" not in every
     assert "pass: 2 of 2 agree" in shown(Group("T", "recompute", "r", checks[:2]))
 
 

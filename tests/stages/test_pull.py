@@ -49,6 +49,34 @@ def test_a_plain_folder_a_bundle_and_its_unpacked_folder_bring_the_same_files(
     assert not (clone / ".dvc/config.local").exists()
 
 
+def test_a_bundle_brings_what_says_which_machine_answered_and_hands_it_on(
+    committed: Path, clone: Path, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def provenance(root: Path) -> dict[str, bytes]:
+        folder = root / "data/small/provenance"
+        return {f.relative_to(folder).as_posix(): f.read_bytes() for f in folder.rglob("*.json")}
+
+    # A plain cache has none: the bundle that is made of it says so.
+    assert main(["pull", "study=small", f"remote={committed / '.dvc/cache'}"]) == 0
+    assert provenance(clone) == {}
+    capsys.readouterr()
+    assert main(["bundle", "study=small", f"out={tmp_path / 'without'}"]) == 0
+    why = "data/small/provenance/simulated: no file here says which machine answered"
+    assert f"left out:  {why}" in capsys.readouterr().out
+    [without] = (tmp_path / "without").glob("*.tar.gz")
+    assert main(["verify", f"bundle={without}"]) == 0
+    assert f"left out of the bundle: {why}" in capsys.readouterr().out
+    # A bundle brings its own, packed or unpacked, and what is bundled of that is the same archive again.
+    for remote in (bundle, unpack(bundle, tmp_path / "opened").folder):
+        assert main(["pull", "study=small", f"remote={remote}"]) == 0
+        assert provenance(clone) == provenance(committed) != {}
+        shutil.rmtree(clone / "data/small/provenance")
+    assert main(["pull", "study=small", f"remote={bundle}"]) == 0
+    assert main(["bundle", "study=small", f"out={tmp_path / 'with'}"]) == 0
+    [again] = (tmp_path / "with").glob("*.tar.gz")
+    assert again.read_bytes() == bundle.read_bytes()
+
+
 def test_a_named_remote_and_dvcs_default_are_used(committed: Path, clone: Path) -> None:
     dvc = (sys.executable, "-m", "dvc")
     run(clone, *dvc, "remote", "add", "--local", "here", str(committed / ".dvc/cache"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from stablechoice.cell_lock import alone
+from stablechoice.cli import main
 from tests.conftest import ROOT, environment
 
 pytestmark = pytest.mark.pipeline
@@ -49,13 +51,37 @@ def test_a_killed_run_leaves_no_dvc_behind_and_the_next_one_goes_on(changed: Pat
         dvc = children(process.pid)
         assert dvc
         process.kill()
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while any(map(lives, dvc)) and time.monotonic() < until:
         time.sleep(0.1)
     assert not any(map(lives, dvc))
     done = subprocess.run(COMMAND, cwd=changed, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Otherwise" in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_in_the_middle_of_a_stage_ends_dvc_and_the_stage_and_no_further_one_is_begun(
+    changed: Path, number: signal.Signals
+) -> None:
+    """DVC itself ignores a Ctrl-C while a stage runs, and would go on to the next."""
+    with subprocess.Popen(
+        COMMAND, cwd=changed, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "generate-" in line:
+                break
+        dvc = children(process.pid)
+        assert dvc
+        process.send_signal(number)
+        _, said = process.communicate()
+    assert process.returncode == 130
+    assert said.splitlines()[-1].startswith("stablechoice reproduce: interrupted; ")
+    assert not any(map(lives, dvc))
+    done = subprocess.run(COMMAND, cwd=changed, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "data/small/dvc.yaml:report" in done.stdout
 
 
 def test_a_second_run_at_the_same_time_is_refused_in_one_line(changed: Path) -> None:
@@ -99,3 +125,22 @@ def test_an_edit_of_the_code_that_reads_answers_scores_again_and_asks_nothing(co
     assert "data/code/dvc.yaml:reading" in said
     assert said.count(":score-") == 5
     assert "generate-" not in said
+
+
+@pytest.mark.parametrize(
+    ("there", "command"), [((), "git init && dvc init"), ((".dvc",), "git init"), ((".git",), "dvc init")]
+)
+def test_what_is_no_repository_is_told_what_alone_it_lacks(
+    there: tuple[str, ...],
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An unpacked bundle has DVC's folder, in which `dvc init` would fail."""
+    shutil.copytree(ROOT / "conf", tmp_path / "conf")
+    for name in there:
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("STABLECHOICE_ROOT", str(tmp_path))
+    assert main(["reproduce"]) == 1
+    assert f"or run `{command}` there" in capsys.readouterr().err

@@ -75,6 +75,30 @@ def test_a_studys_claim_follows_from_its_engines(study: str, level: str) -> None
     assert Routes(configuration).level == grid(configuration).level == level
 
 
+@pytest.mark.parametrize(
+    ("address", "level", "price"),
+    [
+        ("http://127.0.0.1:8000/v1", "re-run local", "local model"),
+        ("https://models.example.org/v1", "re-query APIs", "no price (server)"),
+    ],
+)
+def test_a_server_on_this_machine_is_a_local_model(address: str, level: str, price: str, tmp_path: Path) -> None:
+    """Nobody but its user changes what it serves; one elsewhere is a provider, whoever runs it."""
+    root = prepared(tmp_path / "repository", STUDY.replace("[two, one, simulated]", "[one, simulated]"))
+    text = PLAIN.replace("openrouter", "server").replace("upstream: somebody\n", "")
+    (root / "conf/model/one.yaml").write_text(f"{text}engine: {{base_url: {address}}}\n", encoding="utf-8")
+    routes = Routes(Configuration(("study=small",), root))
+    assert routes.level == level
+    assert routes.charges().missing[cell("one", "direct")] == price
+
+
+def test_a_server_that_the_run_starts_is_a_local_model(tmp_path: Path) -> None:
+    root = prepared(tmp_path / "repository", STUDY.replace("[two, one, simulated]", "[one, simulated]"))
+    text = PLAIN.replace("openrouter", "vllm").replace("upstream: somebody\n", "")
+    (root / "conf/model/one.yaml").write_text(text, encoding="utf-8")
+    assert Routes(Configuration(("study=small",), root)).level == "re-run local"
+
+
 def test_a_model_over_two_routes_says_which_strategies_go_by_which(routes: Routes) -> None:
     assert routes.note("two") == (
         "served over more than one route: Direct, Cyclic by openai_batch (tiny-1, batch jobs); Two-stage by openai "

@@ -14,6 +14,9 @@ FORMAT = 1
 LEVEL = "recompute"
 """What a bundle lets its reader do exactly; see `report.study.Level` for the other levels."""
 
+PROVENANCE = "provenance"
+"""Folder, of a bundle and of a study, of what says which machine answered with which versions."""
+
 _STUDY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -47,6 +50,16 @@ class Inventory:
     images: list[dict[str, Any]]
     level: str = LEVEL
     format: int = FORMAT
+
+    @property
+    def provenance_left_out(self) -> list[str]:
+        """Of what was left out, the folders that would say which machine answered."""
+        return [path for path in self.left_out if PROVENANCE in path.split("/")]
+
+    @property
+    def texts_left_out(self) -> list[str]:
+        """Of what was left out, the outputs that hold question texts."""
+        return [path for path in self.left_out if PROVENANCE not in path.split("/")]
 
     @property
     def json(self) -> bytes:

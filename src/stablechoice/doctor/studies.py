@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from stablechoice.configuration import Configuration, choices
 from stablechoice.doctor import local_models, sources
 from stablechoice.doctor.page import LEVELS, POCKET, Level, Verdict
 from stablechoice.doctor.place import Place
 from stablechoice.doctor.stored import stored
+from stablechoice.engines.route import is_loopback
 from stablechoice.engines.secret import Secret
 from stablechoice.errors import EngineError, StablechoiceError
 from stablechoice.runtime.needs import Needs, engines_of
@@ -104,7 +106,14 @@ def _unset(keys: Mapping[str, str]) -> list[str]:
 
 
 def _is_hosted(configuration: Configuration, key: str, model: Mapping[str, Any]) -> bool:
-    return any(part.get("base_url") for _, part in engines_of(configuration, key, model["engine"]))
+    """Whether somebody else computes; a server of one's own on this machine is local, as in `stages.routes`."""
+    parts = [part for _, part in engines_of(configuration, key, model["engine"]) if part.get("base_url")]
+    return any(not _is_own(part) for part in parts)
+
+
+def _is_own(part: Mapping[str, Any]) -> bool:
+    served = str(part.get("_target_")).rpartition(".")[2] in ("ServerEngine", "ServedEngine")
+    return served and is_loopback(urlsplit(str(part["base_url"])).hostname or "")
 
 
 def _lack_of(configuration: Configuration, variable: str, file: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import textwrap
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from importlib import metadata
 from pathlib import Path
 
@@ -79,7 +80,8 @@ def _write(source: Path, folder: Path) -> None:
     logging.disable_progress_bar()
     here, name = str(source.parent), source.name
     tokenizer = AutoTokenizer.from_pretrained(here, gguf_file=name, trust_remote_code=False)
-    model = AutoModelForCausalLM.from_pretrained(here, gguf_file=name, dtype=torch.float32, trust_remote_code=False)
+    with redirect_stderr(io.StringIO()):  # its bar over the tensors, which the switch above does not reach
+        model = AutoModelForCausalLM.from_pretrained(here, gguf_file=name, dtype=torch.float32, trust_remote_code=False)
     # Weights are plain float32 by now, but saving insists on a quantiser while the model remembers its GGUF.
     model.hf_quantizer = None
     if hasattr(model.config, "quantization_config"):

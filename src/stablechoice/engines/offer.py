@@ -21,6 +21,7 @@ class Offer:
         limits: how fast it is asked.
         letters: whether it can give log-probabilities of letters.
         prefill: whether an answer can be begun for the model.
+        own: whether it is a server of one's own on this machine: nobody else changes what it serves.
     """
 
     route: str
@@ -29,6 +30,7 @@ class Offer:
     limits: Limits
     letters: bool = False
     prefill: bool = False
+    own: bool = False
 
 
 @runtime_checkable

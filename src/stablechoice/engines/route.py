@@ -55,7 +55,7 @@ class Route:
             raise ConfigError(f"{where}: key 'base_url' must begin with https:// or http:// and a host")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ConfigError(f"{where}: key 'base_url' must hold an address alone, nothing before @ or after ? or #")
-        if parts.scheme == "http" and variable is not None and not _is_loopback(parts.hostname):
+        if parts.scheme == "http" and variable is not None and not is_loopback(parts.hostname):
             raise ConfigError(f"{where}: key 'base_url' would send the key of {variable} unencrypted; use https://")
         key = str(model.get("key", "model"))
         served_as = keys.text(f"conf/model/{key}.yaml", "served_as", model.get("served_as"))
@@ -72,7 +72,7 @@ class Route:
     @property
     def on_loopback(self) -> bool:
         """Whether the address is this machine's own."""
-        return _is_loopback(urlsplit(self.base_url).hostname or "")
+        return is_loopback(urlsplit(self.base_url).hostname or "")
 
     def secret(self) -> Secret:
         """The route's key.
@@ -83,7 +83,8 @@ class Route:
         return Secret.read(self.key_variable, self.root, self.engine_file)
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine's own."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

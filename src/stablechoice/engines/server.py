@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from stablechoice.engines import flags as flag_words
 from stablechoice.engines import keys, sdk
 from stablechoice.engines.hosted import Outcome
+from stablechoice.engines.offer import Offer
 from stablechoice.engines.openai_api import OpenAIEngine
 from stablechoice.engines.retry import Failure
 from stablechoice.engines.secret import Secret
@@ -72,6 +74,10 @@ class ServerEngine(OpenAIEngine):
         stated = {"flags": list(self._flags), "version": self._version}
         plain = super().identity()
         return {**plain, "server": stated} if self._flags or self._version is not None else plain
+
+    def offer(self, request: Request) -> Offer:
+        """The route; its own machine's where the address is one."""
+        return replace(super().offer(request), own=self._route.on_loopback)
 
     def answer(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[tuple[int, Response]]:
         """Answer all requests, as they come back.

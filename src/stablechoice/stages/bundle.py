@@ -32,7 +32,11 @@ from stablechoice.stages.cell import study_questions
 from stablechoice.stages.options import options, switch
 from stablechoice.stages.pipeline import pipeline_file
 from stablechoice.stages.reproduce import Pipeline
+from stablechoice.stages.staleness import refuse_stale
 from stablechoice.stages.stored import Stored
+
+ANSWERS = "generations"
+"""Folder of a study's raw answers."""
 
 OPTIONS = {"study": "pocket", "images": "0", "texts": "0", "models": "0", "out": "build"}
 
@@ -110,7 +114,7 @@ class Making:
             version=__version__,
             python=platform.python_version(),
             texts=self.texts,
-            left_out=stored.left_out,
+            left_out={**stored.left_out, **self.without_provenance()},
             relational_golds=self.golds(),
             models=[self._told(licence, bool(carried)) for licence in licences],
             images=images.described(listed_images, saved),
@@ -127,9 +131,18 @@ class Making:
 
     def _provenance(self) -> list[Member]:
         """Which machine answered, with which versions: side files that are in neither git nor DVC."""
-        folder = self.configuration.layout().folder / "provenance"
+        folder = self.configuration.layout().folder / inventory.PROVENANCE
         names = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.json")}
-        return [Member(f"provenance/{name}", names[name].read_bytes()) for name in sorted(names)]
+        return [Member(f"{inventory.PROVENANCE}/{name}", names[name].read_bytes()) for name in sorted(names)]
+
+    def without_provenance(self) -> dict[str, str]:
+        """Folders of models of which no file here says what answered, with the reason: fetched answers bring none."""
+        layout = self.configuration.layout()
+        parts = [path.split("/") for path in Stored(self.configuration).needed()]
+        answered = sorted({part[3] for part in parts if part[2] == ANSWERS})
+        folders = [layout.folder / inventory.PROVENANCE / model for model in answered]
+        why = "no file here says which machine answered: the answers were fetched, their provenance was not"
+        return {f.relative_to(self.root).as_posix(): why for f in folders if not any(f.rglob("*.json"))}
 
     def _told(self, licence: Licence, carried: bool) -> dict[str, str]:
         comes = "not in this bundle"
@@ -157,23 +170,6 @@ def _cache(configuration: Configuration) -> Path:
     return configuration.root / said.strip().splitlines()[-1]
 
 
-def _check_current(configuration: Configuration, stored: bundle.Objects) -> None:
-    """Refuse what is stored of another configuration or code.
-
-    Args:
-        stored: the study's outputs, found whole.
-
-    Raises:
-        BundleError: see the message.
-    """
-    if not Pipeline(configuration).up_to_date("report"):
-        raise BundleError(
-            f"study {configuration.study_key}: its {len(stored.shipped)} stored files are not what conf/ and code "
-            f"describe today (`dvc status` says where); run `make reproduce STUDY={configuration.study_key}` and "
-            "commit what it changes, then bundle"
-        )
-
-
 def run(overrides: Sequence[str]) -> int:
     """Write the archive and, beside it, its sha256.
 
@@ -195,7 +191,8 @@ def run(overrides: Sequence[str]) -> int:
             with_models=switch("models", given["models"]),
             folder=Path(folder),
         )
-        _check_current(configuration, making.stored)
+        _ = making.stored  # what is unfinished or lost is named before what is stale
+        refuse_stale(configuration)
         members, told = making.members()
         sums, whole = listed(members)
         name = f"stablechoice-{given['study']}-{checkout.commit[:12]}"
@@ -208,13 +205,25 @@ def run(overrides: Sequence[str]) -> int:
     console.print(f"contents:  {sums.whole} (sha256 of its SHA256SUMS, whatever the compression)")
     for one in told.models:
         console.print(f"{one['kind'] + ':':<10} {one['title']}, {one['licence']}: {one['files']}")
-    if told.left_out:
-        console.print(f"left out:  {len(told.left_out)} outputs, which hold question texts that may not be handed on:")
-        for left, why in told.left_out.items():
-            console.print(f"           {left}: {why}")
-        console.print("           `make verify` starts from their stored observations; TEXTS=1 ships them all the same")
+    _tell_left_out(console, told)
     console.print(f"verify it: make verify BUNDLE={_shown(path)}")
     return 0
+
+
+def _tell_left_out(console: Console, told: Inventory) -> None:
+    texts, provenance = told.texts_left_out, told.provenance_left_out
+    if texts:
+        console.print(f"left out:  {len(texts)} outputs, which hold question texts that may not be handed on:")
+        for left in texts:
+            console.print(f"           {left}: {told.left_out[left]}")
+        console.print("           `make verify` starts from their stored observations; TEXTS=1 ships them all the same")
+    for left in provenance:
+        console.print(f"left out:  {left}: {told.left_out[left]}")
+    if provenance:
+        console.print(
+            "           every number can be verified all the same; to have it inside, bundle where the models were "
+            "asked, or fetch answers from a bundle that holds it (`stablechoice pull remote=<bundle>` brings it along)"
+        )
 
 
 def _shown(path: Path) -> Path:

@@ -51,12 +51,13 @@ _SHOWN = 6
 
 
 def run(overrides: Sequence[str]) -> int:
-    """Print every group; `write=1` also writes `EXPECTED` anew from the stored answers.
+    """Print every group, with `all=1` to its last row; `write=1` also writes `EXPECTED` anew from the stored answers.
 
     Returns:
         0 where every group passes, else 1.
     """
-    given = options("kick-the-tires", overrides, {"write": "0"})
+    given = options("kick-the-tires", overrides, {"write": "0", "all": "0"})
+    whole = switch("all", given["all"])
     configuration = Configuration((f"study={STUDY}",))
     configuration.checked()
     if switch("write", given["write"]):
@@ -66,7 +67,7 @@ def run(overrides: Sequence[str]) -> int:
     start = time.monotonic()
     failed = 0
     for group in _groups(configuration):
-        show(console, group)
+        show(console, group, whole=whole)
         failed += not group.ok
     verdict = "all groups pass" if not failed else f"{failed} groups do NOT pass"
     console.print(Text(f"{verdict}, in {time.monotonic() - start:.0f} s"))
@@ -175,17 +176,24 @@ def _first(configuration: Configuration, rows: Sequence[Generation]) -> list[Gen
     return [row for row in rows if row.request.question_id in wanted]
 
 
-def show(console: Console, group: Group) -> None:
-    """A group as a table: what disagrees, then as many others as fit."""
-    shown = Table(box=SIMPLE, title=Text(f"{group.title} [{group.level}]"), title_justify="left")
+def show(console: Console, group: Group, *, whole: bool = False) -> None:
+    """A group as a table: what disagrees, then as many others as fit.
+
+    Args:
+        whole: every row, however many.
+    """
+    table = Table(box=SIMPLE, title=Text(f"{group.title} [{group.level}]"), title_justify="left")
     for title in ("", "expected", "got", ""):
-        shown.add_column(title, overflow="fold")
-    whole = len(group.checks) <= 40 and group.level == "recompute"
+        table.add_column(title, overflow="fold")
+    whole = whole or (len(group.checks) <= 40 and group.level == "recompute")
     agreeing = [check for check in group.checks if check.ok]
-    for check in [*group.wrong, *(agreeing if whole else agreeing[:_SHOWN])]:
+    shown = [*group.wrong, *(agreeing if whole else agreeing[:_SHOWN])]
+    for check in shown:
         mark = Text("equal", "green") if check.ok else Text("DIFFERS", "bold red")
-        shown.add_row(Text(check.what), Text(_short(check.expected)), Text(_short(check.got)), mark)
-    console.print(shown)
+        table.add_row(Text(check.what), Text(_short(check.expected)), Text(_short(check.got)), mark)
+    console.print(table)
+    if len(shown) < len(group.checks):
+        console.print(Text(f"{len(shown)} of {len(group.checks)} shown, all with `stablechoice kick-the-tires all=1`"))
     counted = f"{len(group.checks) - len(group.wrong)} of {len(group.checks)} agree"
     console.print(Text(f"{'pass' if group.ok else 'FAIL'}: {counted} ({group.rule})\n"))
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from stablechoice.artifact import inventory
 from stablechoice.artifact.archive import ENDING, MOST_GIB
 from stablechoice.artifact.failure import BundleError
 from stablechoice.artifact.workspace import open_bundle
@@ -22,9 +25,23 @@ REMOTE = "stablechoice-given"
 """Name, for the length of one command, of a remote that is given as a folder or a bundle."""
 
 
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """Where DVC fetches from.
+
+    Attributes:
+        words, variables: of the command line and the environment, that make DVC use it.
+        bundle: the unpacked bundle that it is part of; None for any other.
+    """
+
+    words: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    bundle: Path | None = None
+
+
 @contextmanager
-def _remote(given: str) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Words and variables that make DVC use a remote: none for DVC's own default, a name, a folder, or a bundle.
+def _remote(given: str) -> Iterator[Remote]:
+    """A remote: DVC's own default, a named one, a folder, or a bundle.
 
     Raises:
         BundleError: a bundle is not whole.
@@ -32,28 +49,44 @@ def _remote(given: str) -> Iterator[tuple[list[str], dict[str, str]]]:
     """
     path = Path(given)
     if not given:
-        yield [], {}
+        yield Remote()
     elif given.endswith(ENDING):
         with TemporaryDirectory(prefix="stablechoice-") as folder:
-            cache = open_bundle(path, Path(folder) / "bundle", MOST_GIB).cache
-            with _folder(cache) as words:
-                yield words
+            opened = open_bundle(path, Path(folder) / "bundle", MOST_GIB)
+            with _folder(opened.cache, opened.folder) as remote:
+                yield remote
     elif path.is_dir():
         cache = path if (path / "files").is_dir() else path / "cache"
         if not (cache / "files" / "md5").is_dir():
             raise DataError(f"{path}: holds no files/md5, so it is no remote of DVC; name one, or an unpacked bundle")
-        with _folder(cache) as words:
-            yield words
+        with _folder(cache, cache.resolve().parent) as remote:
+            yield remote
     else:
-        yield ["--remote", given], {}
+        yield Remote(("--remote", given))
 
 
 @contextmanager
-def _folder(cache: Path) -> Iterator[tuple[list[str], dict[str, str]]]:
+def _folder(cache: Path, around: Path) -> Iterator[Remote]:
     """The remote stands in a configuration of its own, so that the repository's and the user's stay as they are."""
     with TemporaryDirectory(prefix="stablechoice-") as folder:
         Path(folder, "config").write_text(f"['remote \"{REMOTE}\"']\n    url = {cache.resolve()}\n", encoding="utf-8")
-        yield ["--remote", REMOTE], {"DVC_SYSTEM_CONFIG_DIR": folder}
+        bundle = around if (around / inventory.NAME).is_file() else None
+        yield Remote(("--remote", REMOTE), {"DVC_SYSTEM_CONFIG_DIR": folder}, bundle)
+
+
+def _bring_provenance(bundle: Path, configuration: Configuration) -> None:
+    """Copy what says which machine answered, of models of which nothing here does; DVC knows nothing of it.
+
+    Raises:
+        BundleError: the bundle's inventory is broken.
+    """
+    told = inventory.Inventory.parse((bundle / inventory.NAME).read_bytes(), str(bundle))
+    if told.study != configuration.study_key:
+        return
+    target = configuration.layout().folder / inventory.PROVENANCE
+    for model in sorted(path for path in (bundle / inventory.PROVENANCE).glob("*") if path.is_dir()):
+        if not any((target / model.name).rglob("*.json")):
+            shutil.copytree(model, target / model.name, dirs_exist_ok=True)
 
 
 def run(overrides: Sequence[str]) -> int:
@@ -66,9 +99,11 @@ def run(overrides: Sequence[str]) -> int:
     configuration = Configuration((f"study={given['study']}",))
     pipeline = Pipeline(configuration)
     targets = [target for step in ("prepare", "generate", "score", "report") for target in pipeline.targets(step)]
-    with _remote(given["remote"]) as (words, variables):
-        command = [sys.executable, "-m", "dvc", "pull", *words, *targets]
-        done = subprocess.run(command, cwd=configuration.root, env={**os.environ, **variables}, check=False)
+    with _remote(given["remote"]) as remote:
+        command = [sys.executable, "-m", "dvc", "pull", *remote.words, *targets]
+        done = subprocess.run(command, cwd=configuration.root, env={**os.environ, **remote.variables}, check=False)
+        if done.returncode == 0 and remote.bundle is not None:
+            _bring_provenance(remote.bundle, configuration)
     if done.returncode:
         source = given["remote"] or "DVC's default remote"
         raise BundleError(

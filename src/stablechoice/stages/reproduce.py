@@ -26,11 +26,16 @@ STEPS = ("prepare", "sample", "answer", "generate", "score", "analyse", "report"
 _DVC = """
 import sys
 from stablechoice.cell_lock import die_with_parent
+from stablechoice.interruption import end_in_order
+end_in_order()
 die_with_parent()
 from dvc.cli import main
 sys.exit(main(sys.argv[1:]))
 """
-"""DVC, ending when we end: one that outlived us would hold its lock, and ask on, behind the next run's back."""
+"""DVC, ending when we end: one that outlived us would hold its lock, and ask on, behind the next run's back.
+
+SIGTERM ends it in order. A Ctrl-C does not: it ignores that as long as a stage runs, and goes on to the next.
+"""
 
 _CODE = "data/code/dvc.yaml"
 
@@ -152,9 +157,9 @@ def _repro(console: Console, pipeline: Pipeline, step: str, *, keep_going: bool)
                 console.print(f"  {count:>3}  {text}", highlight=False, markup=False)
             else:
                 console.print(f"       {text}", highlight=False, markup=False)
-    except KeyboardInterrupt:
-        # A signal to this process alone does not reach DVC; its pipe must be drained or it would never end.
-        process.send_signal(signal.SIGINT)
+    except BaseException:  # also where nobody reads what is printed any more
+        process.send_signal(signal.SIGTERM)
+        # Its stage, which ends with it, holds the pipe as well, and would never end if that were not drained.
         process.communicate()
         raise
     return process.wait() != 0
@@ -196,10 +201,11 @@ def run(overrides: Sequence[str]) -> int:
             f"{others[0]}: reproduce takes study= and until= alone; set other values in conf/, which DVC follows"
         )
     configuration = Configuration(rest)
-    if not (configuration.root / ".git").exists() or not (configuration.root / ".dvc").is_dir():
+    lacking = [tool for tool in ("git", "dvc") if not (configuration.root / f".{tool}").exists()]
+    if lacking:
         raise ConfigError(
             f"{configuration.root}: is no git and DVC repository, which DVC needs; clone it instead of "
-            "unpacking it, or run `git init && dvc init` there"
+            f"unpacking it, or run `{' && '.join(f'{tool} init' for tool in lacking)}` there"
         )
     with alone(configuration.root):
         code = contained(configuration, overrides)

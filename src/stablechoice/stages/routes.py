@@ -35,7 +35,11 @@ class Routes:
 
     @property
     def level(self) -> Level:
-        """What the study claims against published numbers: one hosted route is enough for drift to be expected."""
+        """What the study claims against published numbers: one hosted route is enough for drift to be expected.
+
+        A server of one's own on this machine, one that the run starts itself included, is a local model: it serves what
+        its user installed, until its user changes that.
+        """
         return "re-query APIs" if self._hosted else "re-run local"
 
     def of(self, cell: CellName) -> tuple[Offer | None, ...]:
@@ -95,7 +99,7 @@ class Routes:
         charged: set[CellPrice | None] = set()
         for offer in self.of(cell):
             price = None if listed is None or offer is None else listed.find(offer.route, offer.served_as)
-            if offer is not None and price is None:
+            if offer is not None and price is None and not offer.own:
                 return f"no price ({offer.route})"
             charged.add(None if offer is None or price is None else _charged(price, offer))
         if charged == {None}:
@@ -105,7 +109,8 @@ class Routes:
 
     @cached_property
     def _hosted(self) -> bool:
-        return any(offer is not None for cell in self.configuration.study.cells for offer in self.of(cell))
+        offers = (offer for cell in self.configuration.study.cells for offer in self.of(cell))
+        return any(offer is not None and not offer.own for offer in offers)
 
     def _asked(self, cell: CellName) -> list[tuple[Request, Offer | None]]:
         """What a cell's answers need, each with the route that it goes by."""

@@ -166,8 +166,10 @@ def _introduce(console: Console, path: Path, digest: str, opened: Opened) -> Non
     console.print(
         f"this program's:   {running.name}; its code is {'the same' if same else 'not the same'} as the bundle's"
     )
-    if told.left_out:
-        console.print(f"left out of the bundle: {len(told.left_out)} outputs that hold question texts")
+    if told.texts_left_out:
+        console.print(f"left out of the bundle: {len(told.texts_left_out)} outputs that hold question texts")
+    for left in told.provenance_left_out:
+        console.print(f"left out of the bundle: {left}: {told.left_out[left]}")
 
 
 def _write(stem: Path, digest: str, opened: Opened, outcome: Outcome) -> tuple[Path, Path]:
