@@ -179,7 +179,6 @@ def test_a_comment_in_a_configuration_reruns_nothing(done: Path, models: str) ->
     ("pattern", "new"),
     [
         (r"/decoding@decoding: pocket", "/decoding@decoding: abcd"),
-        (r"embedder: minilm", "embedder: qwen3-embedding-0.6b"),
         (r"strategies: \[direct, ", "strategies: [cyclic_averaged, direct, "),
     ],
 )
