@@ -314,3 +314,9 @@ def test_a_shard_says_what_it_lacks(root: Path) -> None:
     assert "must be NUMBER/SHARDS" in ran(root, "shard", "study=small", "part=4/3", code=1)
     assert "copy_minutes=0: must be a number of minutes above 0" in shard(root, "copy_minutes=0", code=1)
     assert "the study has no model 'smollm2-135m'" in shard(root, "model=smollm2-135m", code=1)
+
+
+def test_a_shard_that_has_ended_leaves_this_process_its_journal(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STABLECHOICE_JOURNAL", raising=False)
+    shard(root)
+    assert "STABLECHOICE_JOURNAL" not in os.environ

@@ -42,14 +42,20 @@ def lives(pid: int) -> bool:
         return False
 
 
+def in_a_stage(process: subprocess.Popen[str]) -> list[int]:
+    """Wait until a run is in the middle of a stage; its DVC's processes."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "generate-" in line:
+            break
+    dvc = children(process.pid)
+    assert dvc
+    return dvc
+
+
 def test_a_killed_run_leaves_no_dvc_behind_and_the_next_one_goes_on(changed: Path) -> None:
     with subprocess.Popen(COMMAND, cwd=changed, env=environment(), stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "generate-" in line:
-                break
-        dvc = children(process.pid)
-        assert dvc
+        dvc = in_a_stage(process)
         process.kill()
     until = time.monotonic() + 300
     while any(map(lives, dvc)) and time.monotonic() < until:
@@ -68,12 +74,7 @@ def test_a_signal_in_the_middle_of_a_stage_ends_dvc_and_the_stage_and_no_further
     with subprocess.Popen(
         COMMAND, cwd=changed, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "generate-" in line:
-                break
-        dvc = children(process.pid)
-        assert dvc
+        dvc = in_a_stage(process)
         process.send_signal(number)
         _, said = process.communicate()
     assert process.returncode == 130

@@ -36,6 +36,8 @@ from stablechoice.stages.settings import settings
 NOT_COPIED = 3
 """Exit code of a shard whose answers lie on its node only."""
 
+JOURNAL_FOLDER = "STABLECHOICE_JOURNAL"
+
 
 def split_words(overrides: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
     """Words for the configuration, and those of this command: `scratch=FOLDER`, `copy_minutes=NUMBER`."""
@@ -166,6 +168,20 @@ def run(overrides: Sequence[str]) -> int:
         return _run(configuration, part, scratch, seconds)
 
 
+@contextmanager
+def _journal_in(folder: Path) -> Iterator[None]:
+    """A folder for everything in the block, and for the processes that hosted models are asked in."""
+    before = os.environ.get(JOURNAL_FOLDER)
+    os.environ[JOURNAL_FOLDER] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[JOURNAL_FOLDER]
+        else:
+            os.environ[JOURNAL_FOLDER] = before
+
+
 def _run(configuration: Configuration, part: Part, scratch: Path, seconds: float) -> int:
     start = time.monotonic()
     study, models = configuration.study.key, models_of(configuration)
@@ -173,9 +189,7 @@ def _run(configuration: Configuration, part: Part, scratch: Path, seconds: float
     folder = place.part(part)
     local, left = begin(scratch, hashlib.sha256(str(folder).encode()).hexdigest()[:12])
     try:
-        # Read by everything below, and by the processes that hosted models are asked in.
-        os.environ["STABLECHOICE_JOURNAL"] = str(local.folder)
-        with Journal.open(local.journal) as journal:
+        with _journal_in(local.folder), Journal.open(local.journal) as journal:
             before, left = take_up(journal, local, sound_copies(place, part), left)
             plans = plans_of(configuration, models, part)
             known = take_known(journal, plans, place.known)
